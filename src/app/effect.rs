@@ -1,0 +1,25 @@
+//! What `update` asks the outside world to do.
+
+use crate::fabric::TargetId;
+
+/// Something to be done outside. In replay all of them are off except leaving and suspending.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Leave the program.
+    Quit,
+    /// Hand the terminal back to the shell until it is resumed.
+    Suspend,
+    /// Draw everything anew.
+    Redraw,
+    /// Connect again now, whatever state the connection is in.
+    Reconnect(TargetId),
+    /// Read everything of a target now.
+    ReadNow(TargetId),
+    /// Answer a question.
+    Answer {
+        /// Number of the question.
+        id: u64,
+        /// Yes or no.
+        accept: bool,
+    },
+}

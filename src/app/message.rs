@@ -1,0 +1,114 @@
+//! Everything that can happen to the console. Live, replay, demo and tests feed the same messages.
+
+use serde::{Deserialize, Serialize};
+
+use super::connection::Connection;
+use super::prompt::Prompt;
+use crate::fabric::{Report, Sample, TargetId, Text, Timestamp};
+
+/// Something that happened. `update` is a pure function of the model and this: time comes in here.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    /// The clock, once a second.
+    Clock(Timestamp),
+    /// The terminal has this size now.
+    Resized {
+        /// Cells across.
+        columns: u16,
+        /// Cells down.
+        rows: u16,
+    },
+    /// The connection to a target changed.
+    Connection {
+        /// Which target.
+        target: TargetId,
+        /// When.
+        at: Timestamp,
+        /// How it stands now.
+        connection: Connection,
+    },
+    /// A probe was read.
+    Report {
+        /// When its answer was complete.
+        at: Timestamp,
+        /// What it gave.
+        report: Report,
+    },
+    /// One tick of a stream.
+    Sample(Sample),
+    /// Samples of a target were lost (`dropped` of them), or its stream ended (0).
+    Gap {
+        /// Which target.
+        target: TargetId,
+        /// When.
+        at: Timestamp,
+        /// How many samples were dropped.
+        dropped: u64,
+    },
+    /// Something worth telling that is no fact: a channel was refused and reads now follow one another.
+    Notice {
+        /// Which target, if one.
+        target: Option<TargetId>,
+        /// When.
+        at: Timestamp,
+        /// How grave.
+        severity: Severity,
+        /// What.
+        text: Text,
+    },
+    /// A question for the person at the console.
+    Asked {
+        /// When.
+        at: Timestamp,
+        /// The question.
+        prompt: Prompt,
+    },
+    /// A question is no longer open (its connection ended).
+    Withdrawn {
+        /// Number of the question.
+        id: u64,
+    },
+    /// The user did something; keys are already resolved to the name of an action.
+    Action(Text),
+    /// The user edited the text that has the focus.
+    Edit(Edit),
+}
+
+/// How grave an event is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// Good or neutral news.
+    Info,
+    /// Worth a look.
+    Warning,
+    /// Something is broken.
+    Error,
+}
+
+/// One edit of a line of text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Edit {
+    /// A character was typed.
+    Insert(char),
+    /// A text was pasted; controls and newlines are taken out.
+    Paste(String),
+    /// The character before the cursor goes.
+    DeleteBefore,
+    /// The character under the cursor goes.
+    DeleteAt,
+    /// The word before the cursor goes.
+    DeleteWord,
+    /// All before the cursor goes.
+    DeleteToStart,
+    /// One character left.
+    Left,
+    /// One character right.
+    Right,
+    /// To the start.
+    Start,
+    /// To the end.
+    End,
+}

@@ -1,0 +1,3 @@
+//! Collecting: one supervisor a target, and the transports it reads through.
+
+pub mod transport;

@@ -1,0 +1,3 @@
+//! Settings, the inventory and OpenSSH's own settings, all from text: whoever reads the files is the engine.
+
+pub mod openssh;

@@ -1,0 +1,330 @@
+//! How counters move: samples become rates over the true time between them. A wrap, a reset and a reboot are told
+//! apart; where no rate can be said there is a gap, never a zero.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Timestamp;
+use super::counter::Role;
+use super::entity::{Entity, TargetId};
+use super::fact::Fact;
+use super::text::Text;
+
+/// How many points a series keeps: ten minutes at one a second.
+pub const KEPT_POINTS: usize = 600;
+
+/// Values above this can only come from a 64-bit counter, so a fall from there is a reset, not a wrap of 32 bits.
+const WRAP_32: u64 = 1 << 32;
+
+/// One tick of a stream: all counters of a target at one moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Where it was read.
+    pub target: TargetId,
+    /// When the answer came, by our own clock.
+    pub at: Timestamp,
+    /// From sending the tick to reading the answer.
+    pub round_trip: Duration,
+    /// Seconds the target has been up, in hundredths (`/proc/uptime`): the true clock between two samples.
+    pub uptime_centiseconds: u64,
+    /// Raw counter values.
+    pub counters: Vec<CounterValue>,
+    /// Values that are measured as they are, such as numbers of queue pairs.
+    pub gauges: Vec<GaugeValue>,
+    /// States read in the same tick (port state, MTU, carrier).
+    pub facts: Vec<Fact>,
+    /// How far the target's wall clock is ahead of ours, in milliseconds, where this tick measured it.
+    pub clock_offset_ms: Option<i64>,
+}
+
+/// One raw counter of one entity.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CounterValue {
+    /// What it belongs to.
+    pub entity: Entity,
+    /// Name of the counter as the target calls it.
+    pub name: Text,
+    /// What it counts, where that is known.
+    pub role: Option<Role>,
+    /// Things per unit of the raw value.
+    pub scale: u64,
+    /// The raw value.
+    pub raw: u64,
+}
+
+/// One measured number of one entity.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GaugeValue {
+    /// What it belongs to.
+    pub entity: Entity,
+    /// Name of the number.
+    pub name: Text,
+    /// The number.
+    pub value: f64,
+}
+
+/// Names one series.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SeriesKey {
+    /// Where it is read.
+    pub target: TargetId,
+    /// What it belongs to.
+    pub entity: Entity,
+    /// Name of the counter or gauge.
+    pub name: Text,
+}
+
+/// One point of a series.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// When it was read, by our own clock.
+    pub at: Timestamp,
+    /// Per second for counters (already scaled), plain for gauges; `None` where nothing can be said.
+    pub value: Option<f64>,
+}
+
+/// What became of one sample of a counter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Step {
+    /// The first value: no rate yet.
+    First,
+    /// Things per second since the last sample.
+    Rate(f64),
+    /// The counter passed its 32-bit end; the rate is right all the same.
+    Wrapped(f64),
+    /// The counter started again without a reboot (driver reloaded, counters cleared).
+    Reset,
+    /// The target was rebooted in between.
+    Reboot,
+    /// No time passed since the last sample.
+    TooSoon,
+}
+
+impl Step {
+    /// The rate, where there is one.
+    pub fn rate(self) -> Option<f64> {
+        match self {
+            Self::Rate(rate) | Self::Wrapped(rate) => Some(rate),
+            _ => None,
+        }
+    }
+}
+
+/// The rate between two readings of one counter; times are uptimes in hundredths of a second.
+pub fn step(before: Option<(u64, u64)>, uptime: u64, raw: u64, scale: u64) -> Step {
+    let Some((uptime_before, raw_before)) = before else { return Step::First };
+    if uptime < uptime_before {
+        return Step::Reboot;
+    }
+    if uptime == uptime_before {
+        return Step::TooSoon;
+    }
+    let seconds = (uptime - uptime_before) as f64 / 100.0;
+    let per_second = |things: u64| things as f64 * scale as f64 / seconds;
+    if raw >= raw_before {
+        return Step::Rate(per_second(raw - raw_before));
+    }
+    // Only a fall from the top half of 32 bits into the bottom half looks like a wrap; anything else is a reset.
+    if raw_before < WRAP_32 && raw_before >= WRAP_32 / 2 && raw < WRAP_32 / 2 {
+        return Step::Wrapped(per_second(WRAP_32 - raw_before + raw));
+    }
+    Step::Reset
+}
+
+/// One series: the last raw value and the points that are kept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// What it counts, where that is known. Gauges have none.
+    pub role: Option<Role>,
+    /// The last raw value, unscaled (counters only).
+    pub raw: Option<u64>,
+    /// Points, oldest first.
+    pub points: VecDeque<Point>,
+    last: Option<(u64, u64)>,
+}
+
+impl Series {
+    fn push(&mut self, point: Point) {
+        // Two gaps in a row say no more than one.
+        if point.value.is_none() && self.points.back().is_some_and(|last| last.value.is_none()) {
+            return;
+        }
+        if self.points.len() == KEPT_POINTS {
+            self.points.pop_front();
+        }
+        self.points.push_back(point);
+    }
+
+    /// The newest value, if the series does not end in a gap.
+    pub fn newest(&self) -> Option<f64> {
+        self.points.back().and_then(|point| point.value)
+    }
+
+    /// The newest point at or before `at`.
+    pub fn at(&self, at: Timestamp) -> Option<Point> {
+        let end = self.points.partition_point(|point| point.at <= at);
+        end.checked_sub(1).and_then(|index| self.points.get(index)).copied()
+    }
+}
+
+/// What happened to a target as a whole between two samples.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Incident {
+    /// The target was rebooted: its uptime started again.
+    Reboot,
+    /// Counters of an entity started again without a reboot.
+    Reset(Entity),
+}
+
+/// All series of all targets.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SeriesStore {
+    series: BTreeMap<SeriesKey, Series>,
+    uptimes: BTreeMap<TargetId, u64>,
+}
+
+impl SeriesStore {
+    /// Takes in one sample and tells what it revealed about the target.
+    pub fn apply(&mut self, sample: &Sample) -> Vec<Incident> {
+        let mut incidents = Vec::new();
+        let before = self.uptimes.insert(sample.target.clone(), sample.uptime_centiseconds);
+        if before.is_some_and(|before| sample.uptime_centiseconds < before) {
+            incidents.push(Incident::Reboot);
+        }
+        for counter in &sample.counters {
+            let key =
+                SeriesKey { target: sample.target.clone(), entity: counter.entity.clone(), name: counter.name.clone() };
+            let series = self.series.entry(key).or_default();
+            series.role = counter.role;
+            series.raw = Some(counter.raw);
+            let step = step(series.last, sample.uptime_centiseconds, counter.raw, counter.scale);
+            if step == Step::TooSoon {
+                continue;
+            }
+            series.last = Some((sample.uptime_centiseconds, counter.raw));
+            if step == Step::Reset && !incidents.contains(&Incident::Reset(counter.entity.clone())) {
+                incidents.push(Incident::Reset(counter.entity.clone()));
+            }
+            if step != Step::First || !series.points.is_empty() {
+                series.push(Point { at: sample.at, value: step.rate() });
+            }
+        }
+        for gauge in &sample.gauges {
+            let key =
+                SeriesKey { target: sample.target.clone(), entity: gauge.entity.clone(), name: gauge.name.clone() };
+            self.series.entry(key).or_default().push(Point { at: sample.at, value: Some(gauge.value) });
+        }
+        incidents
+    }
+
+    /// Marks a gap in every series of a target: samples were lost or the connection ended. Rates start anew after it.
+    pub fn gap(&mut self, target: &TargetId, at: Timestamp) {
+        for (_, series) in self.series.iter_mut().filter(|(key, _)| key.target == *target) {
+            series.last = None;
+            series.push(Point { at, value: None });
+        }
+    }
+
+    /// One series.
+    pub fn get(&self, key: &SeriesKey) -> Option<&Series> {
+        self.series.get(key)
+    }
+
+    /// All series of one entity, by name.
+    pub fn of<'a>(
+        &'a self,
+        target: &'a TargetId,
+        entity: &'a Entity,
+    ) -> impl Iterator<Item = (&'a SeriesKey, &'a Series)> {
+        let start = SeriesKey { target: target.clone(), entity: entity.clone(), name: Text::new("") };
+        self.series.range(start..).take_while(move |(key, _)| key.target == *target && key.entity == *entity)
+    }
+
+    /// All series in order of target, entity and name.
+    pub fn iter(&self) -> impl Iterator<Item = (&SeriesKey, &Series)> {
+        self.series.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_follow_the_true_time() {
+        assert_eq!(step(None, 100, 5, 1), Step::First);
+        assert_eq!(step(Some((100, 5)), 200, 105, 1), Step::Rate(100.0));
+        assert_eq!(step(Some((100, 5)), 350, 255, 1), Step::Rate(100.0));
+        assert_eq!(step(Some((100, 0)), 200, 250, 4), Step::Rate(1000.0));
+        assert_eq!(step(Some((100, 5)), 100, 105, 1), Step::TooSoon);
+        assert_eq!(step(Some((100, 5)), 200, 5, 1), Step::Rate(0.0));
+    }
+
+    #[test]
+    fn wrap_reset_and_reboot_are_told_apart() {
+        assert_eq!(step(Some((100, (1 << 32) - 50)), 200, 50, 1), Step::Wrapped(100.0));
+        assert_eq!(step(Some((100, 5000)), 200, 3, 1), Step::Reset);
+        assert_eq!(step(Some((100, 1 << 40)), 200, 3, 1), Step::Reset);
+        assert_eq!(step(Some((90_000, 5)), 1200, 500, 1), Step::Reboot);
+    }
+
+    fn sample(second: i64, uptime: u64, raw: u64) -> Sample {
+        Sample {
+            target: TargetId::new("t"),
+            at: Timestamp::from_second(second).expect("a small number"),
+            round_trip: Duration::from_millis(1),
+            uptime_centiseconds: uptime,
+            counters: vec![CounterValue {
+                entity: Entity::port("rxe0", 1),
+                name: Text::new("sent_pkts"),
+                role: Some(Role::TransmitPackets),
+                scale: 1,
+                raw,
+            }],
+            gauges: vec![GaugeValue { entity: Entity::Guest, name: Text::new("queue-pairs"), value: 2.0 }],
+            facts: vec![],
+            clock_offset_ms: None,
+        }
+    }
+
+    fn values(store: &SeriesStore) -> Vec<Option<f64>> {
+        let (target, port) = (TargetId::new("t"), Entity::port("rxe0", 1));
+        let (_, series) = store.of(&target, &port).next().expect("one series");
+        series.points.iter().map(|point| point.value).collect()
+    }
+
+    #[test]
+    fn a_reboot_is_a_gap_and_then_goes_on() {
+        let mut store = SeriesStore::default();
+        assert!(store.apply(&sample(1, 1000, 0)).is_empty());
+        assert!(store.apply(&sample(2, 1100, 10)).is_empty());
+        assert_eq!(store.apply(&sample(30, 50, 3)), vec![Incident::Reboot]);
+        assert!(store.apply(&sample(31, 150, 23)).is_empty());
+        assert_eq!(values(&store), vec![Some(10.0), None, Some(20.0)]);
+    }
+
+    #[test]
+    fn a_reset_names_its_entity_and_a_lost_connection_leaves_a_gap() {
+        let mut store = SeriesStore::default();
+        store.apply(&sample(1, 1000, 100));
+        assert_eq!(store.apply(&sample(2, 1100, 3)), vec![Incident::Reset(Entity::port("rxe0", 1))]);
+        store.apply(&sample(3, 1200, 13));
+        store.gap(&TargetId::new("t"), Timestamp::from_second(4).expect("a small number"));
+        store.gap(&TargetId::new("t"), Timestamp::from_second(5).expect("a small number"));
+        store.apply(&sample(9, 1800, 1000));
+        store.apply(&sample(10, 1900, 1001));
+        assert_eq!(values(&store), vec![None, Some(10.0), None, Some(1.0)]);
+    }
+
+    #[test]
+    fn old_points_go() {
+        let mut store = SeriesStore::default();
+        for second in 0..1000i64 {
+            let uptime = 100 * u64::try_from(second).expect("positive");
+            store.apply(&sample(second, uptime, uptime));
+        }
+        assert_eq!(values(&store).len(), KEPT_POINTS);
+    }
+}

@@ -1,0 +1,22 @@
+//! rdmascope: a terminal console for RDMA and GPU passthrough in virtual machines on VMware vSphere.
+//!
+//! Read the crate as the floors of a house, ground floor first; each floor imports only from floors below it:
+//!
+//! | floor | folder | what it is for |
+//! |---|---|---|
+//! | 1 | [`fabric`] | what exists: guests, RDMA devices, ports, queue pairs, readings, observations, series |
+//! | 2 | [`probe`] | how each fact is learned: what to read on a target, and the pure parser of what came back |
+//! | 3 | [`config`] | settings, the inventory and OpenSSH's own settings, from text |
+//! | 4 | [`app`] | the console without a terminal: model, messages, update, effects, actions |
+//! | 5 | [`collect`] | the pollers and their transports (SSH, local) |
+//! | 6 | [`engine`] | runs pollers, effects and the clock; used alike by screen, command line and tests |
+//! | 7 | [`tui`] | the only folder that knows a terminal |
+//! | 8 | [`cli`] | one file a subcommand |
+//!
+//! The first four floors are pure: no I/O, no clock, no runtime. `tests/architecture.rs` holds the crate to that.
+
+pub mod app;
+pub mod collect;
+pub mod config;
+pub mod fabric;
+pub mod probe;

@@ -1,0 +1,1 @@
+//! How a command is quoted and how several reads become one script, per kind of system.

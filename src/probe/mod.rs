@@ -1,0 +1,147 @@
+//! How each fact is learned. A probe is data: the sources it reads and a pure parser of what came back.
+//!
+//! A source is described in a small closed language ([`Read`]) that every transport understands: the SSH transport
+//! compiles all probes due on a target into one script (see [`dialect`]), the local transport opens the files and
+//! starts the programs itself, without a shell. Both give the same text, so one parser serves both.
+
+pub mod dialect;
+pub mod linux;
+
+use std::sync::Arc;
+
+use crate::fabric::{Fact, Observation, SourceId};
+
+/// How often a probe is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Pace {
+    /// States that matter within seconds: every five seconds.
+    Fast,
+    /// Things that change when someone works on the machine: every thirty seconds.
+    Medium,
+    /// Things that change when software is installed or hardware is changed: every five minutes.
+    Slow,
+}
+
+impl Pace {
+    /// Seconds between two reads.
+    pub fn seconds(self) -> u64 {
+        match self {
+            Self::Fast => 5,
+            Self::Medium => 30,
+            Self::Slow => 300,
+        }
+    }
+}
+
+/// One word of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// Taken as it is.
+    Plain(&'static str),
+    /// A file name pattern (`*`, `?`, `[...]`), expanded on the target; one that matches nothing stays as it is.
+    Glob(&'static str),
+}
+
+/// Which lines of a long output are kept, chosen on the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keep {
+    /// A line is kept if it holds one of these texts (no pattern characters, letter case matters).
+    pub any_of: &'static [&'static str],
+    /// At most this many, the last ones.
+    pub last: usize,
+}
+
+/// What a source reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read {
+    /// The content of all files that match these patterns, as `grep -H ''` prints it: `path:line` for each line, and on
+    /// standard error `grep: path: reason` for each that cannot be read (also for a pattern that matches nothing).
+    Files(&'static [&'static str]),
+    /// The output of a program. Exit status 127 means that it is not installed.
+    Command {
+        /// Program and arguments.
+        argv: &'static [Word],
+        /// Which lines to keep; all when `None`.
+        keep: Option<Keep>,
+    },
+    /// Files of the processes of certain names (at most 64 processes), like [`Read::Files`]:
+    /// `/proc/1234/limits:Max locked memory ...`. `comm` always comes first.
+    ProcessFiles {
+        /// Names as in `/proc/PID/comm`.
+        names: &'static [&'static str],
+        /// File names below `/proc/PID/`.
+        files: &'static [&'static str],
+    },
+    /// Environment variables of the login whose names begin with one of these, as `NAME=value` lines. Chosen on the
+    /// target: no other variable ever travels.
+    Environment(&'static [&'static str]),
+}
+
+impl Read {
+    /// The command that a person would type to see the same.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Files(globs) => format!("grep -H '' {}", globs.join(" ")),
+            Self::Command { argv, keep } => {
+                let words: Vec<&str> = argv
+                    .iter()
+                    .map(|word| match word {
+                        Word::Plain(text) | Word::Glob(text) => *text,
+                    })
+                    .collect();
+                let filter = keep.map_or(String::new(), |keep| {
+                    let texts: Vec<String> = keep.any_of.iter().map(|text| format!("-e '{text}'")).collect();
+                    format!(" | grep -F {} | tail -n {}", texts.join(" "), keep.last)
+                });
+                format!("{}{filter}", words.join(" "))
+            }
+            Self::ProcessFiles { names, files } => {
+                let paths: Vec<String> = files.iter().map(|file| format!("/proc/PID/{file}")).collect();
+                format!("grep -H '' {} (PID: every {})", paths.join(" "), names.join(", "))
+            }
+            Self::Environment(prefixes) => format!("env | grep -E '^({})'", prefixes.join("|")),
+        }
+    }
+}
+
+/// One source of a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Its name, unique in the program: `linux.rdma-link`.
+    pub name: &'static str,
+    /// What it reads.
+    pub read: Read,
+}
+
+impl Source {
+    /// The name as an id.
+    pub fn id(&self) -> SourceId {
+        SourceId::new(self.name)
+    }
+}
+
+/// A pure parser: gets one observation for each source of its probe, in their order.
+pub type Parse = fn(&[Arc<Observation>]) -> Vec<Fact>;
+
+/// How some facts are learned.
+#[derive(Clone, Copy)]
+pub struct Probe {
+    /// Its name, unique in the program: `linux.rdma`.
+    pub name: &'static str,
+    /// What it tells, in a few words.
+    pub title: &'static str,
+    /// What more privilege would add; empty if nothing.
+    pub privilege_adds: &'static str,
+    /// How often it is due.
+    pub pace: Pace,
+    /// What it reads.
+    pub sources: &'static [Source],
+    /// What it makes of that.
+    pub parse: Parse,
+}
+
+impl std::fmt::Debug for Probe {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Probe").field("name", &self.name).field("pace", &self.pace).finish_non_exhaustive()
+    }
+}

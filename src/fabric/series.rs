@@ -2,6 +2,7 @@
 //! apart; where no rate can be said there is a gap, never a zero.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,7 @@ use super::Timestamp;
 use super::counter::Role;
 use super::entity::{Entity, TargetId};
 use super::fact::Fact;
+use super::observation::Observation;
 use super::text::Text;
 
 /// How many points a series keeps: ten minutes at one a second.
@@ -35,6 +37,8 @@ pub struct Sample {
     pub gauges: Vec<GaugeValue>,
     /// States read in the same tick (port state, MTU, carrier).
     pub facts: Vec<Fact>,
+    /// The raw tick, `path:value` a line: what the facts and counters were read from.
+    pub observation: Option<Arc<Observation>>,
     /// How far the target's wall clock is ahead of ours, in milliseconds, where this tick measured it.
     pub clock_offset_ms: Option<i64>,
 }
@@ -285,6 +289,7 @@ mod tests {
             }],
             gauges: vec![GaugeValue { entity: Entity::Guest, name: Text::new("queue-pairs"), value: 2.0 }],
             facts: vec![],
+            observation: None,
             clock_offset_ms: None,
         }
     }

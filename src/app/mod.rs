@@ -1,11 +1,27 @@
 //! The console without a terminal: model, messages, update, effects, actions.
 
+pub mod action;
+pub mod changes;
+pub mod condition;
 pub mod connection;
 pub mod effect;
+pub mod events;
+pub mod evidence;
+pub mod filter;
+pub mod format;
+pub mod guest_link;
+pub mod live;
 pub mod message;
+pub mod model;
 pub mod prompt;
+pub mod raw;
+pub mod screen;
+pub mod tree;
+pub mod update;
 
 pub use connection::{Connection, Problem};
 pub use effect::Effect;
 pub use message::{Edit, Message, Severity};
+pub use model::{Model, Options, Target, TargetKind};
 pub use prompt::{Prompt, PromptKind, UnknownHostKey};
+pub use update::update;

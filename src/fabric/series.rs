@@ -215,12 +215,16 @@ impl SeriesStore {
                 series.push(Point { at: sample.at, value: step.rate() });
             }
         }
-        for gauge in &sample.gauges {
-            let key =
-                SeriesKey { target: sample.target.clone(), entity: gauge.entity.clone(), name: gauge.name.clone() };
-            self.series.entry(key).or_default().push(Point { at: sample.at, value: Some(gauge.value) });
-        }
+        self.gauges(&sample.target, sample.at, &sample.gauges);
         incidents
+    }
+
+    /// Takes in numbers that are measured as they are.
+    pub fn gauges(&mut self, target: &TargetId, at: Timestamp, gauges: &[GaugeValue]) {
+        for gauge in gauges {
+            let key = SeriesKey { target: target.clone(), entity: gauge.entity.clone(), name: gauge.name.clone() };
+            self.series.entry(key).or_default().push(Point { at, value: Some(gauge.value) });
+        }
     }
 
     /// Marks a gap in every series of a target: samples were lost or the connection ended. Rates start anew after it.

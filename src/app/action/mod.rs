@@ -1,8 +1,18 @@
 //! What the user can do. An action is a name, a description and a pure function on the model; the key map, the footer,
 //! the help overlay and the documents are all made from this one list.
 
+mod answer;
+mod leave;
+mod live;
+mod motion;
+mod overlay;
+mod panels;
+mod targets;
+mod text;
+
 use super::effect::Effect;
 use super::model::Model;
+use super::screen::{Focus, Overlay};
 
 /// Where keys go: the topmost thing on the screen that takes them. Every context but [`Context::Filter`] falls back to
 /// [`Context::Global`] when it does not know a key.
@@ -69,4 +79,129 @@ pub struct Action {
     pub description: &'static str,
     /// What it does to the model, and what it asks the outside to do.
     pub run: fn(&mut Model) -> Vec<Effect>,
+}
+
+/// All actions, in the order in which help lists them.
+pub const ALL: &[&Action] = &[
+    &leave::QUIT,
+    &overlay::HELP,
+    &overlay::CLOSE,
+    &panels::GUEST,
+    &panels::LIVE,
+    &panels::EVENTS,
+    &panels::NEXT_FOCUS,
+    &motion::UP,
+    &motion::DOWN,
+    &motion::LEFT,
+    &motion::RIGHT,
+    &motion::PAGE_UP,
+    &motion::PAGE_DOWN,
+    &motion::TOP,
+    &motion::BOTTOM,
+    &overlay::FOLD,
+    &overlay::EVIDENCE,
+    &targets::NEXT,
+    &targets::PREVIOUS,
+    &targets::READ_NOW,
+    &targets::RECONNECT,
+    &live::FREEZE,
+    &live::ZOOM_IN,
+    &live::ZOOM_OUT,
+    &live::CURSOR,
+    &text::FILTER,
+    &text::SEARCH,
+    &text::NEXT_MATCH,
+    &text::PREVIOUS_MATCH,
+    &text::ACCEPT,
+    &text::CANCEL,
+    &answer::YES,
+    &answer::NO,
+    &leave::SUSPEND,
+    &leave::REDRAW,
+];
+
+/// The action of this name.
+pub fn by_name(name: &str) -> Option<&'static Action> {
+    ALL.iter().copied().find(|action| action.name == name)
+}
+
+/// Does what the name says; a name that is not known (an old journal) does nothing.
+pub fn run(model: &mut Model, name: &str) -> Vec<Effect> {
+    by_name(name).map_or_else(Vec::new, |action| (action.run)(model))
+}
+
+/// Where keys go now. A question never takes the keys from a line of text that is being edited: what was meant for the
+/// filter must not answer it.
+pub fn context(model: &Model) -> Context {
+    if model.screen.editing.is_some() {
+        return Context::Filter;
+    }
+    if !model.prompts.is_empty() {
+        return Context::Prompt;
+    }
+    match model.screen.overlays.last() {
+        Some(Overlay::Help { .. }) => Context::Help,
+        Some(Overlay::Evidence(_)) => Context::Evidence,
+        None => match model.screen.focus {
+            Focus::Tree => Context::Tree,
+            Focus::Panel => model.screen.panel.context(),
+        },
+    }
+}
+
+/// The actions that the footer offers, the most useful first; as many are shown as fit.
+pub fn hints(model: &Model) -> &'static [&'static Action] {
+    match context(model) {
+        Context::Filter => &[&text::ACCEPT, &text::CANCEL],
+        Context::Prompt => &[&answer::YES, &answer::NO, &leave::QUIT],
+        Context::Help => &[&overlay::CLOSE, &motion::DOWN, &motion::UP],
+        Context::Evidence => &[&overlay::CLOSE, &text::SEARCH, &text::NEXT_MATCH, &motion::DOWN, &motion::UP],
+        Context::Live => &[
+            &overlay::HELP,
+            &live::FREEZE,
+            &live::CURSOR,
+            &live::ZOOM_IN,
+            &live::ZOOM_OUT,
+            &overlay::EVIDENCE,
+            &text::FILTER,
+            &panels::NEXT_FOCUS,
+            &leave::QUIT,
+        ],
+        Context::Tree if model.screen.panel == super::screen::Panel::Live => &[
+            &overlay::HELP,
+            &text::FILTER,
+            &overlay::EVIDENCE,
+            &live::FREEZE,
+            &panels::NEXT_FOCUS,
+            &targets::READ_NOW,
+            &leave::QUIT,
+        ],
+        Context::Global | Context::Tree | Context::Guest | Context::Events => &[
+            &overlay::HELP,
+            &text::FILTER,
+            &overlay::EVIDENCE,
+            &panels::NEXT_FOCUS,
+            &targets::NEXT,
+            &targets::READ_NOW,
+            &targets::RECONNECT,
+            &leave::QUIT,
+        ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_every_action_says_what_it_does() {
+        let names: BTreeSet<_> = ALL.iter().map(|action| action.name).collect();
+        assert_eq!(names.len(), ALL.len());
+        for action in ALL {
+            assert!(!action.hint.is_empty() && action.description.len() > action.hint.len(), "{}", action.name);
+            assert!(by_name(action.name).is_some());
+        }
+    }
 }

@@ -1,5 +1,9 @@
 //! What is read on a Linux guest.
 
+pub mod queue_pairs;
+pub mod rdma_sysfs;
+pub mod stream;
+
 use super::Probe;
 
 /// All probes of a Linux guest.

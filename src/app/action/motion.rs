@@ -1,0 +1,162 @@
+//! Moving: rows, values, pages, graphs, lines of an overlay, the cursor of the graphs.
+
+use super::Action;
+use crate::app::effect::Effect;
+use crate::app::model::Model;
+use crate::app::screen::{Focus, Overlay, Panel};
+use crate::app::{guest_link, live, tree};
+
+/// Further than any list is long.
+const FAR: isize = 1 << 40;
+
+pub(super) const UP: Action = Action {
+    name: "up",
+    hint: "up",
+    description: "One row up, in whatever has the focus",
+    run: |model| vertical(model, -1),
+};
+
+pub(super) const DOWN: Action = Action {
+    name: "down",
+    hint: "down",
+    description: "One row down, in whatever has the focus",
+    run: |model| vertical(model, 1),
+};
+
+pub(super) const PAGE_UP: Action = Action {
+    name: "page-up",
+    hint: "page up",
+    description: "One page up",
+    run: |model| {
+        let page = page(model);
+        vertical(model, -page)
+    },
+};
+
+pub(super) const PAGE_DOWN: Action = Action {
+    name: "page-down",
+    hint: "page down",
+    description: "One page down",
+    run: |model| {
+        let page = page(model);
+        vertical(model, page)
+    },
+};
+
+pub(super) const TOP: Action =
+    Action { name: "top", hint: "top", description: "To the first row", run: |model| vertical(model, -FAR) };
+
+pub(super) const BOTTOM: Action = Action {
+    name: "bottom",
+    hint: "bottom",
+    description: "To the last row; among events also: follow the newest",
+    run: |model| vertical(model, FAR),
+};
+
+pub(super) const LEFT: Action = Action {
+    name: "left",
+    hint: "left",
+    description: "To the value at the left, or move the graphs' cursor back in time",
+    run: |model| horizontal(model, -1),
+};
+
+pub(super) const RIGHT: Action = Action {
+    name: "right",
+    hint: "right",
+    description: "To the value at the right, or move the graphs' cursor forward in time",
+    run: |model| horizontal(model, 1),
+};
+
+fn page(model: &Model) -> isize {
+    isize::try_from(model.screen.page().saturating_sub(1).max(1)).unwrap_or(1)
+}
+
+fn vertical(model: &mut Model, steps: isize) -> Vec<Effect> {
+    match model.screen.overlays.last_mut() {
+        // How many lines the help has depends on the key map, which the view knows: it stops at the last one.
+        Some(Overlay::Help { scroll }) => {
+            *scroll = scroll.saturating_add_signed(steps).min(1000);
+            return Vec::new();
+        }
+        Some(Overlay::Evidence(evidence)) => {
+            let last = evidence.lines().len().saturating_sub(1);
+            evidence.scroll = evidence.scroll.saturating_add_signed(steps).min(last);
+            return Vec::new();
+        }
+        None => {}
+    }
+    match (model.screen.focus, model.screen.panel) {
+        (Focus::Tree, _) => tree_row(model, steps),
+        (Focus::Panel, Panel::GuestLink) => {
+            let Some(target) = model.selected_target().cloned() else { return Vec::new() };
+            let rows = guest_link::rows(model, &target);
+            model.screen.guest.selected = guest_link::moved(&rows, model.screen.guest.selected.as_ref(), steps);
+            model.screen.guest.cell = 0;
+        }
+        (Focus::Panel, Panel::Live) => {
+            let Some(target) = model.selected_target().cloned() else { return Vec::new() };
+            let last = live::graphs(model, &target).len().saturating_sub(1);
+            model.screen.live.selected = model.screen.live.selected.saturating_add_signed(steps).min(last);
+        }
+        (Focus::Panel, Panel::Events) => event_row(model, steps),
+    }
+    Vec::new()
+}
+
+fn tree_row(model: &mut Model, steps: isize) {
+    let rows = tree::rows(model);
+    let Some(last) = rows.len().checked_sub(1) else { return };
+    let current =
+        model.screen.tree.selected.as_ref().and_then(|node| rows.iter().position(|row| row.node == *node)).unwrap_or(0);
+    let next = rows[current.saturating_add_signed(steps).min(last)].node.clone();
+    if model.selected_target() != Some(next.target()) {
+        model.screen.guest.selected = None;
+        model.screen.guest.cell = 0;
+        model.screen.live.selected = 0;
+    }
+    model.screen.tree.selected = Some(next);
+}
+
+fn event_row(model: &mut Model, steps: isize) {
+    let shown: Vec<u64> = crate::app::events::shown(model).map(|event| event.number).collect();
+    let Some(last) = shown.len().checked_sub(1) else { return };
+    let current = match model.screen.events.selected {
+        Some(number) => shown.partition_point(|shown| *shown < number).min(last),
+        None => last,
+    };
+    let next = current.saturating_add_signed(steps);
+    // Going below the last one means: follow the newest.
+    model.screen.events.selected = if next > last || steps >= FAR { None } else { Some(shown[next]) };
+}
+
+fn horizontal(model: &mut Model, steps: isize) -> Vec<Effect> {
+    if !model.screen.overlays.is_empty() {
+        return Vec::new();
+    }
+    if model.screen.panel == Panel::Live && model.screen.focus == Focus::Panel {
+        let window = model.screen.live.window();
+        // A step is a fiftieth of the window: it feels the same at each zoom.
+        let step = (window / 50).max(1);
+        let before = model.screen.live.cursor.unwrap_or(0);
+        let after = if steps < 0 { before.saturating_add(step).min(window) } else { before.saturating_sub(step) };
+        model.screen.live.cursor = Some(after);
+        return Vec::new();
+    }
+    if model.screen.panel == Panel::GuestLink
+        && model.screen.focus == Focus::Panel
+        && let Some(target) = model.selected_target().cloned()
+    {
+        let rows = guest_link::rows(model, &target);
+        let cells = rows
+            .iter()
+            .find(|row| Some(&row.key) == model.screen.guest.selected.as_ref())
+            .map_or(0, |row| row.cells.len());
+        let last = cells.saturating_sub(1);
+        model.screen.guest.cell = model.screen.guest.cell.saturating_add_signed(steps).min(last);
+        return Vec::new();
+    }
+    if model.screen.focus == Focus::Tree {
+        super::overlay::set_folded(model, steps < 0);
+    }
+    Vec::new()
+}

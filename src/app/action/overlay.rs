@@ -1,0 +1,154 @@
+//! Opening and closing what lies over the panels; folding the tree.
+
+use super::Action;
+use crate::app::evidence::Evidence;
+use crate::app::model::Model;
+use crate::app::screen::{Focus, Overlay, Panel};
+use crate::app::tree::{self, Node};
+use crate::app::{events, guest_link, live};
+use crate::fabric::{Attribute, Entity, EntityId};
+
+pub(super) const HELP: Action = Action {
+    name: "help",
+    hint: "help",
+    description: "Show all keys that work here",
+    run: |model| {
+        model.screen.overlays.push(Overlay::Help { scroll: 0 });
+        Vec::new()
+    },
+};
+
+pub(super) const CLOSE: Action = Action {
+    name: "close",
+    hint: "close",
+    description: "Close what lies on top; without an overlay: take the filter off",
+    run: |model| {
+        if model.screen.overlays.pop().is_none() && !model.screen.filter.is_empty() {
+            model.screen.filter = crate::app::filter::Filter::default();
+        }
+        Vec::new()
+    },
+};
+
+pub(super) const FOLD: Action = Action {
+    name: "fold",
+    hint: "fold",
+    description: "Hide or show what lies below the selected row of the tree",
+    run: |model| {
+        if let Some(node) = &model.screen.tree.selected {
+            let folded = model.screen.tree.folded.contains(&Node::Target(node.target().clone()));
+            set_folded(model, !folded);
+        }
+        Vec::new()
+    },
+};
+
+pub(super) const EVIDENCE: Action = Action {
+    name: "evidence",
+    hint: "evidence",
+    description: "Show the raw text that the selected value came from: command, target, time, output",
+    run: |model| {
+        match selected_evidence(model) {
+            Some(evidence) => model.screen.overlays.push(Overlay::Evidence(Box::new(evidence))),
+            None => {
+                model.screen.notice =
+                    Some(("nothing was read for this row yet: there is no evidence to show".to_owned(), model.now));
+            }
+        }
+        Vec::new()
+    },
+};
+
+/// Hides or shows what lies below the target of the selected row.
+pub(super) fn set_folded(model: &mut Model, folded: bool) {
+    let Some(node) = model.screen.tree.selected.clone() else { return };
+    let target = Node::Target(node.target().clone());
+    if folded {
+        model.screen.tree.folded.insert(target.clone());
+        model.screen.tree.selected = Some(target);
+    } else {
+        model.screen.tree.folded.remove(&target);
+    }
+}
+
+/// Evidence for whatever is selected.
+fn selected_evidence(model: &Model) -> Option<Evidence> {
+    if model.screen.focus == Focus::Tree {
+        return tree_evidence(model);
+    }
+    let target = model.selected_target()?;
+    match model.screen.panel {
+        Panel::GuestLink => {
+            let rows = guest_link::rows(model, target);
+            let selected = model.screen.guest.selected.as_ref();
+            let row = rows
+                .iter()
+                .find(|row| Some(&row.key) == selected)
+                .or_else(|| rows.iter().find(|row| !row.is_section()))?;
+            let cell = row.cells.get(model.screen.guest.cell).or_else(|| row.cells.first())?;
+            let (id, attribute) = cell.source.as_ref()?;
+            Evidence::of_reading(model, id, *attribute)
+        }
+        Panel::Live => {
+            let graphs = live::graphs(model, target);
+            let graph = graphs.get(model.screen.live.selected).or_else(|| graphs.first())?;
+            graph_evidence(model, graph)
+        }
+        Panel::Events => {
+            let selected = model.screen.events.selected;
+            let event = events::shown(model).rfind(|event| selected.is_none_or(|number| event.number == number))?;
+            let reference = event.evidence.clone()?;
+            Some(Evidence::new(model, format!("event {}", event.number), event.text.clone(), reference, event.line))
+        }
+    }
+}
+
+/// A graph's evidence is the newest tick; where nothing publishes the values, what says so.
+fn graph_evidence(model: &Model, graph: &live::Graph) -> Option<Evidence> {
+    let source = crate::fabric::SourceId::new(crate::probe::linux::stream::SOURCE);
+    if let Some(key) = graph.lines.first().and_then(|line| line.keys.first())
+        && let Some(observation) = model.raw.newest(&graph.id.target, &source)
+    {
+        let line = observation.lines().find(|(_, line)| {
+            let path = line.split_once(':').map_or(*line, |(path, _)| path);
+            path.ends_with(&format!("/{}", key.name)) && entity_in_path(&key.entity, path)
+        });
+        if let Some((number, _)) = line {
+            let raw = model.series.get(key).and_then(|series| series.raw);
+            let conclusion = raw.map_or_else(String::new, |raw| format!("{} = {raw}", key.name));
+            return Some(Evidence::new(model, graph.title.clone(), conclusion, observation.reference(), number));
+        }
+    }
+    Evidence::of_reading(model, &graph.id, graph.attribute)
+}
+
+fn entity_in_path(entity: &Entity, path: &str) -> bool {
+    match entity {
+        Entity::RdmaPort { device, port } => path.contains(&format!("/{device}/ports/{port}/")),
+        Entity::Netdev(name) => path.contains(&format!("/net/{name}/")),
+        _ => false,
+    }
+}
+
+fn tree_evidence(model: &Model) -> Option<Evidence> {
+    let rows = tree::rows(model);
+    let selected = model.screen.tree.selected.as_ref();
+    let row = rows.iter().find(|row| Some(&row.node) == selected)?;
+    match &row.node {
+        Node::Entity(id) => {
+            let attribute = match id.entity {
+                Entity::RdmaPort { .. } => Attribute::PortState,
+                Entity::Netdev(_) => Attribute::OperationalState,
+                Entity::PciFunction(_) => Attribute::DeviceId,
+                _ => return None,
+            };
+            Evidence::of_reading(model, id, attribute)
+        }
+        Node::Target(target) => {
+            let id = EntityId::new(target, Entity::Guest);
+            [Attribute::RdmaPresence, Attribute::KernelRelease, Attribute::BootId]
+                .into_iter()
+                .find_map(|attribute| Evidence::of_reading(model, &id, attribute))
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Choosing the panel and the focus.
+
+use super::Action;
+use crate::app::effect::Effect;
+use crate::app::model::Model;
+use crate::app::screen::{Focus, Panel};
+
+pub(super) const GUEST: Action = Action {
+    name: "panel-guest",
+    hint: "Guest link",
+    description: "Show the guest's RDMA links, GIDs, queue pairs, interfaces, limits and software",
+    run: |model| show(model, Panel::GuestLink),
+};
+
+pub(super) const LIVE: Action = Action {
+    name: "panel-live",
+    hint: "Live",
+    description: "Show the graphs of traffic, errors, queue pairs and interfaces",
+    run: |model| show(model, Panel::Live),
+};
+
+pub(super) const EVENTS: Action = Action {
+    name: "panel-events",
+    hint: "Events",
+    description: "Show everything that happened",
+    run: |model| show(model, Panel::Events),
+};
+
+pub(super) const NEXT_FOCUS: Action = Action {
+    name: "next-focus",
+    hint: "focus",
+    description: "Move the focus between the fabric tree and the panel",
+    run: |model| {
+        model.screen.focus = match model.screen.focus {
+            Focus::Tree => Focus::Panel,
+            Focus::Panel => Focus::Tree,
+        };
+        Vec::new()
+    },
+};
+
+fn show(model: &mut Model, panel: Panel) -> Vec<Effect> {
+    model.screen.panel = panel;
+    model.screen.focus = Focus::Panel;
+    model.screen.overlays.clear();
+    Vec::new()
+}

@@ -1,0 +1,173 @@
+//! How a target or a thing on it stands, in one word: the word and its gravity are what the tree, the header and the
+//! panels show, so that colour is never the only carrier.
+
+use super::connection::Connection;
+use super::model::{Model, Target};
+use crate::fabric::{Attribute, Entity, EntityId, PortState, QueuePairState, State, TargetId, Timestamp, Value};
+
+/// How grave a condition is; the order is from good to bad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Gravity {
+    /// As it should be.
+    Good,
+    /// Nothing to judge.
+    Neutral,
+    /// Not known (yet), or not observable.
+    Unknown,
+    /// Too old to be trusted.
+    Stale,
+    /// Worth a look.
+    Warning,
+    /// Broken.
+    Bad,
+}
+
+/// A word and its gravity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// What is shown.
+    pub word: String,
+    /// How grave it is.
+    pub gravity: Gravity,
+}
+
+impl Condition {
+    /// A condition of this word.
+    pub fn new(word: impl Into<String>, gravity: Gravity) -> Self {
+        Self { word: word.into(), gravity }
+    }
+}
+
+/// How long a target may be silent before its values are stale: three periods.
+pub const STALE_PERIODS: u32 = 3;
+
+/// Seconds since the last tick of a connected target, if that is longer than three periods; `None` while it is fresh
+/// or before the first tick.
+pub fn stale_for(target: &Target, period: std::time::Duration, now: Timestamp) -> Option<u64> {
+    let last = target.last_sample?;
+    let silent = now.duration_since(last);
+    let limit = jiff::SignedDuration::try_from(period * STALE_PERIODS).ok()?;
+    (silent > limit).then(|| u64::try_from(silent.as_secs()).unwrap_or(u64::MAX))
+}
+
+/// How a target stands.
+pub fn of_target(model: &Model, id: &TargetId) -> Condition {
+    let Some(target) = model.targets.get(id) else { return Condition::new("unknown", Gravity::Unknown) };
+    match &target.connection {
+        Connection::Waiting => Condition::new("waiting", Gravity::Unknown),
+        Connection::Connecting { attempt: 1 } => Condition::new("connecting", Gravity::Unknown),
+        Connection::Connecting { attempt } => Condition::new(format!("connecting ({attempt})"), Gravity::Stale),
+        Connection::Asking => Condition::new("asks", Gravity::Warning),
+        Connection::BackingOff { until, .. } => {
+            let seconds = until.duration_since(model.now).as_secs().max(0);
+            Condition::new(format!("down, retry {seconds}s"), Gravity::Bad)
+        }
+        Connection::Failed { .. } => Condition::new("failed", Gravity::Bad),
+        Connection::Connected { .. } => match stale_for(target, model.options.period, model.now) {
+            Some(seconds) => Condition::new(format!("stale {seconds}s"), Gravity::Stale),
+            None if target.last_sample.is_none() && target.last_report.is_none() => {
+                Condition::new("reading", Gravity::Unknown)
+            }
+            None => Condition::new("ok", Gravity::Good),
+        },
+    }
+}
+
+/// True if the values of a target are too old to be trusted, for whatever cause.
+pub fn is_stale(model: &Model, id: &TargetId) -> bool {
+    model
+        .targets
+        .get(id)
+        .is_none_or(|target| !target.connection.is_up() || stale_for(target, model.options.period, model.now).is_some())
+}
+
+/// How a value stands, by what it is; `Neutral` where a value alone cannot be good or bad.
+pub fn of_value(attribute: Attribute, state: &State<Value>) -> Gravity {
+    match state {
+        State::Known(Value::PortState(PortState::Active)) => Gravity::Good,
+        State::Known(Value::PortState(PortState::Down))
+        | State::Known(Value::QueuePairState(QueuePairState::Error)) => Gravity::Bad,
+        State::Known(Value::PortState(_) | Value::QueuePairState(QueuePairState::SendQueueError)) => Gravity::Warning,
+        State::Known(Value::Text(text)) if attribute == Attribute::OperationalState => match text.as_str() {
+            "up" => Gravity::Good,
+            "down" | "lowerlayerdown" | "notpresent" => Gravity::Bad,
+            "dormant" => Gravity::Warning,
+            _ => Gravity::Neutral,
+        },
+        State::Known(Value::Text(text)) if attribute == Attribute::Severity => match text.as_str() {
+            "error" => Gravity::Bad,
+            "warning" => Gravity::Warning,
+            _ => Gravity::Neutral,
+        },
+        State::Known(_) | State::Empty => Gravity::Neutral,
+        State::Failed(_) => Gravity::Warning,
+        State::NotAvailable
+        | State::NotPublished(_)
+        | State::NotObservable(_)
+        | State::NeedsPrivilege(_)
+        | State::NotInstalled(_) => Gravity::Unknown,
+    }
+}
+
+/// How an entity stands, for the tree: the word of its main state.
+pub fn of_entity(model: &Model, id: &EntityId) -> Condition {
+    let attribute = match id.entity {
+        Entity::RdmaPort { .. } => Attribute::PortState,
+        Entity::Netdev(_) => Attribute::OperationalState,
+        Entity::QueuePair { .. } => Attribute::QueuePairState,
+        Entity::KernelMessage { .. } => Attribute::Severity,
+        _ => return Condition::new("", Gravity::Neutral),
+    };
+    match model.fabric.reading(id, attribute) {
+        None => Condition::new("?", Gravity::Unknown),
+        Some(reading) => {
+            let word = match &reading.state {
+                State::Known(value) => value.to_string(),
+                other => other.name().replace('-', " "),
+            };
+            Condition::new(word, of_value(attribute, &reading.state))
+        }
+    }
+}
+
+/// The gravest condition on a target, its own included.
+pub fn worst_of(model: &Model, id: &TargetId) -> Gravity {
+    let ports = model
+        .fabric
+        .ports(id)
+        .map(|(device, port)| of_entity(model, &EntityId::new(id, Entity::port(device, port))).gravity)
+        .filter(|gravity| *gravity >= Gravity::Warning);
+    ports.chain([of_target(model, id).gravity]).max().unwrap_or(Gravity::Unknown)
+}
+
+/// Numbers for the header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Targets whose values come in.
+    pub up: usize,
+    /// Connected targets that are silent.
+    pub stale: usize,
+    /// Targets without a connection.
+    pub down: usize,
+    /// Targets on the way or waiting for an answer.
+    pub pending: usize,
+}
+
+/// Counts the targets by how they stand.
+pub fn tally(model: &Model) -> Tally {
+    let mut tally = Tally::default();
+    for target in model.targets.values() {
+        match &target.connection {
+            Connection::Connected { .. } => {
+                if stale_for(target, model.options.period, model.now).is_some() {
+                    tally.stale += 1;
+                } else {
+                    tally.up += 1;
+                }
+            }
+            Connection::BackingOff { .. } | Connection::Failed { .. } => tally.down += 1,
+            Connection::Waiting | Connection::Connecting { .. } | Connection::Asking => tally.pending += 1,
+        }
+    }
+    tally
+}

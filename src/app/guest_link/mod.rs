@@ -1,0 +1,176 @@
+//! The rows of the *Guest link* panel: all that is known of one guest, what is wrong first, static things last.
+
+mod machine;
+mod rdma;
+
+use super::condition::{self, Gravity};
+use super::format;
+use super::model::Model;
+use crate::fabric::{Attribute, Entity, EntityId, State, TargetId};
+
+/// Names a row, so that a selection stays where it is when rows come and go.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RowKey {
+    /// A heading.
+    Section(&'static str),
+    /// A row about one entity; the word tells rows of the same entity apart.
+    Entity(Entity, &'static str),
+}
+
+/// One value of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// What is drawn.
+    pub text: String,
+    /// How it stands.
+    pub gravity: Gravity,
+    /// Where it comes from, for evidence.
+    pub source: Option<(EntityId, Attribute)>,
+}
+
+/// One row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its name.
+    pub key: RowKey,
+    /// What stands at the left.
+    pub label: String,
+    /// Its values. None for a heading.
+    pub cells: Vec<Cell>,
+}
+
+impl Row {
+    /// True for a heading.
+    pub fn is_section(&self) -> bool {
+        matches!(self.key, RowKey::Section(_))
+    }
+
+    /// The gravest condition of its values.
+    pub fn gravity(&self) -> Gravity {
+        self.cells.iter().map(|cell| cell.gravity).max().unwrap_or(Gravity::Neutral)
+    }
+
+    /// All of it as one line, for the filter.
+    fn line(&self) -> String {
+        let cells: Vec<&str> = self.cells.iter().map(|cell| cell.text.as_str()).collect();
+        format!("{} {}", self.label, cells.join(" "))
+    }
+}
+
+/// All rows for a target that the filter lets pass. A heading is shown if a row below it passes.
+pub fn rows(model: &Model, target: &TargetId) -> Vec<Row> {
+    let builder = Builder { model, target };
+    let sections: [(&'static str, Vec<Row>); 12] = [
+        ("Attention", builder.attention()),
+        ("RDMA ports", builder.ports()),
+        ("Queue pairs", builder.queue_pairs()),
+        ("GIDs", builder.gids()),
+        ("Network interfaces", builder.netdevs()),
+        ("Limits, memory, placement", builder.limits()),
+        ("Kernel messages", builder.kernel_messages()),
+        ("PCI functions", builder.pci_functions()),
+        ("Software", builder.software()),
+        ("Device nodes", builder.device_nodes()),
+        ("Environment", builder.environment()),
+        ("This machine", builder.machine()),
+    ];
+    let mut rows = Vec::new();
+    for (title, section) in sections {
+        let passing: Vec<Row> =
+            section.into_iter().filter(|row| model.screen.filter.passes(&format!("{title} {}", row.line()))).collect();
+        if !passing.is_empty() {
+            rows.push(Row { key: RowKey::Section(title), label: title.to_owned(), cells: Vec::new() });
+            rows.extend(passing);
+        }
+    }
+    rows
+}
+
+/// Makes rows for one target.
+struct Builder<'a> {
+    model: &'a Model,
+    target: &'a TargetId,
+}
+
+impl Builder<'_> {
+    fn id(&self, entity: &Entity) -> EntityId {
+        EntityId::new(self.target, entity.clone())
+    }
+
+    fn entities(&self, wanted: impl Fn(&Entity) -> bool) -> Vec<&Entity> {
+        self.model.fabric.entities(self.target).filter(|entity| wanted(entity)).collect()
+    }
+
+    /// The cell of one attribute, if anything is known of it; `prefix` stands in front of the value.
+    fn cell(&self, entity: &Entity, attribute: Attribute, prefix: &str) -> Option<Cell> {
+        let id = self.id(entity);
+        let reading = self.model.fabric.reading(&id, attribute)?;
+        let text = match &reading.state {
+            State::Known(value) => format::value(attribute, value),
+            other => other.why().unwrap_or_default(),
+        };
+        let text = if prefix.is_empty() { text } else { format!("{prefix} {text}") };
+        Some(Cell { text, gravity: condition::of_value(attribute, &reading.state), source: Some((id, attribute)) })
+    }
+
+    /// Like [`Self::cell`] with the attribute's own label in front.
+    fn labelled(&self, entity: &Entity, attribute: Attribute) -> Option<Cell> {
+        self.cell(entity, attribute, attribute.label())
+    }
+
+    /// A row of one labelled attribute of an entity.
+    fn single(&self, entity: &Entity, attribute: Attribute) -> Option<Row> {
+        let cell = self.cell(entity, attribute, "")?;
+        Some(Row {
+            key: RowKey::Entity(entity.clone(), attribute.name()),
+            label: attribute.label().to_owned(),
+            cells: vec![cell],
+        })
+    }
+
+    fn row(entity: &Entity, word: &'static str, label: String, cells: Vec<Option<Cell>>) -> Option<Row> {
+        let cells: Vec<Cell> = cells.into_iter().flatten().collect();
+        (!cells.is_empty()).then(|| Row { key: RowKey::Entity(entity.clone(), word), label, cells })
+    }
+
+    /// What is wrong, before everything else: ports that are not active, queue pairs in error, interfaces under an
+    /// RDMA port that are down, grave kernel messages.
+    fn attention(&self) -> Vec<Row> {
+        let mut rows: Vec<Row> = self.ports().into_iter().filter(|row| row.gravity() >= Gravity::Warning).collect();
+        rows.extend(self.queue_pairs().into_iter().filter(|row| row.gravity() >= Gravity::Warning));
+        let under: Vec<&str> = self
+            .model
+            .fabric
+            .ports(self.target)
+            .filter_map(|(device, port)| {
+                self.model.fabric.text(&self.id(&Entity::port(device, port)), Attribute::PortNetdev)
+            })
+            .collect();
+        rows.extend(self.netdevs().into_iter().filter(|row| {
+            row.gravity() >= Gravity::Warning
+                && matches!(&row.key, RowKey::Entity(Entity::Netdev(name), _) if under.contains(&name.as_str()))
+        }));
+        rows.extend(self.kernel_messages().into_iter().rev().filter(|row| row.gravity() >= Gravity::Bad).take(3));
+        for row in &mut rows {
+            if let RowKey::Entity(_, word) = &mut row.key {
+                *word = match *word {
+                    "state" => "attention-state",
+                    "message" => "attention-message",
+                    other => other,
+                };
+            }
+        }
+        rows
+    }
+}
+
+/// Moves a selection by `steps` rows, over headings, and stays within the rows. With no selection the first row that
+/// is no heading is taken.
+pub fn moved(rows: &[Row], selected: Option<&RowKey>, steps: isize) -> Option<RowKey> {
+    let items: Vec<&Row> = rows.iter().filter(|row| !row.is_section()).collect();
+    let last = items.len().checked_sub(1)?;
+    let Some(current) = selected.and_then(|key| items.iter().position(|row| row.key == *key)) else {
+        return Some(items[0].key.clone());
+    };
+    Some(items[current.saturating_add_signed(steps).min(last)].key.clone())
+}

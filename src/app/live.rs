@@ -1,0 +1,301 @@
+//! The graphs of the *Live* panel: which there are for a target, which series feed them, what their ceiling is. A graph
+//! without a source is a sentence, never a flat line.
+
+use super::model::Model;
+use crate::fabric::counter::Role;
+use crate::fabric::{Attribute, Entity, EntityId, SeriesKey, State, TargetId, Text, Timestamp, Value};
+
+/// Unit of a graph's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GraphUnit {
+    /// Bits per second.
+    BitsPerSecond,
+    /// Packets per second.
+    PacketsPerSecond,
+    /// Events per second.
+    PerSecond,
+    /// A plain number.
+    Number,
+}
+
+impl GraphUnit {
+    /// A value with this unit.
+    pub fn format(self, value: f64) -> String {
+        match self {
+            Self::BitsPerSecond => super::format::bits_per_second(value),
+            Self::PacketsPerSecond => super::format::packets_per_second(value),
+            Self::PerSecond => super::format::per_second(value),
+            Self::Number => super::format::plain(value),
+        }
+    }
+
+    /// The unit's name for an axis.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::BitsPerSecond => "b/s",
+            Self::PacketsPerSecond => "pkt/s",
+            Self::PerSecond => "/s",
+            Self::Number => "",
+        }
+    }
+}
+
+/// One line of a graph: the sum of some series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// Its name: `tx`, `rx`, `retransmits`.
+    pub label: &'static str,
+    /// The series that are added up.
+    pub keys: Vec<SeriesKey>,
+    /// What each value is multiplied with (8 turns bytes into bits).
+    pub factor: f64,
+}
+
+/// The highest value that a graph can honestly reach.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ceiling {
+    /// No ceiling makes sense here (numbers of errors).
+    None,
+    /// This value; the text names it.
+    Known(f64, String),
+    /// Not known; the text says why.
+    Unknown(String),
+}
+
+/// One graph.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graph {
+    /// Of what.
+    pub id: EntityId,
+    /// Its title: `rxe0/1 packets`.
+    pub title: String,
+    /// Unit of its values.
+    pub unit: GraphUnit,
+    /// Its lines. None at all if nothing publishes the values: then `sentence` says so.
+    pub lines: Vec<Line>,
+    /// Its ceiling.
+    pub ceiling: Ceiling,
+    /// What there is to say: who does not publish the values, or what they are.
+    pub sentence: Option<String>,
+    /// The attribute that evidence is shown for.
+    pub attribute: Attribute,
+}
+
+/// One value of a line, or a gap.
+pub type LinePoint = (Timestamp, Option<f64>);
+
+impl Line {
+    /// The points of the line from `from` to `until`, oldest first. Where any of the added series has a gap, so has the
+    /// line.
+    pub fn points(&self, model: &Model, from: Timestamp, until: Timestamp) -> Vec<LinePoint> {
+        let mut summed: std::collections::BTreeMap<Timestamp, Option<f64>> = std::collections::BTreeMap::new();
+        for series in self.keys.iter().filter_map(|key| model.series.get(key)) {
+            for point in series.points.iter().filter(|point| point.at >= from && point.at <= until) {
+                let value = point.value.map(|value| value * self.factor);
+                summed
+                    .entry(point.at)
+                    .and_modify(|sum| *sum = sum.zip(value).map(|(sum, value)| sum + value))
+                    .or_insert(value);
+            }
+        }
+        summed.into_iter().collect()
+    }
+
+    /// The newest value at or before `at`, unless there is a gap.
+    pub fn value_at(&self, model: &Model, at: Timestamp) -> Option<f64> {
+        let mut sum = None;
+        for series in self.keys.iter().filter_map(|key| model.series.get(key)) {
+            let value = series.at(at)?.value? * self.factor;
+            sum = Some(sum.unwrap_or(0.0) + value);
+        }
+        sum
+    }
+}
+
+/// All graphs of a target: its RDMA ports first, then queue pairs, then its network interfaces.
+pub fn graphs(model: &Model, target: &TargetId) -> Vec<Graph> {
+    let mut graphs = Vec::new();
+    let ports: Vec<Entity> = model.fabric.ports(target).map(|(device, port)| Entity::port(device, port)).collect();
+    for port in &ports {
+        let id = EntityId::new(target, port.clone());
+        graphs.extend(traffic(model, &id));
+        graphs.extend(trouble(model, &id));
+    }
+    if !ports.is_empty() {
+        graphs.push(queue_pairs(model, target));
+    }
+    let mut netdevs: Vec<EntityId> = model
+        .fabric
+        .entities(target)
+        .filter(|entity| matches!(entity, Entity::Netdev(name) if name.as_str() != "lo"))
+        .map(|entity| EntityId::new(target, entity.clone()))
+        .collect();
+    // Interfaces that carry RDMA come first.
+    let under: Vec<&str> = ports
+        .iter()
+        .filter_map(|port| model.fabric.text(&EntityId::new(target, port.clone()), Attribute::PortNetdev))
+        .collect();
+    netdevs.sort_by_key(|id| !under.contains(&id.entity.name().as_str()));
+    graphs.extend(netdevs.iter().filter_map(|id| netdev(model, id)));
+    let filter = &model.screen.filter;
+    graphs.retain(|graph| filter.passes(&graph.title));
+    graphs
+}
+
+fn line(model: &Model, id: &EntityId, label: &'static str, roles: &[Role], factor: f64) -> Option<Line> {
+    let keys: Vec<SeriesKey> = model
+        .series
+        .of(&id.target, &id.entity)
+        .filter(|(_, series)| series.role.is_some_and(|role| roles.contains(&role)))
+        .map(|(key, _)| key.clone())
+        .collect();
+    (!keys.is_empty()).then_some(Line { label, keys, factor })
+}
+
+/// Bytes each way where the driver counts them, else packets, else the sentence who does not publish either.
+fn traffic(model: &Model, id: &EntityId) -> Vec<Graph> {
+    let name = id.entity.name();
+    let missing = |attribute| match model.fabric.reading(id, attribute).map(|reading| &reading.state) {
+        Some(State::Known(_)) | None => None,
+        Some(state) => state.why(),
+    };
+    let both = |transmit, receive, factor| -> Vec<Line> {
+        [line(model, id, "tx", &[transmit], factor), line(model, id, "rx", &[receive], factor)]
+            .into_iter()
+            .flatten()
+            .collect()
+    };
+    let bytes = both(Role::TransmitBytes, Role::ReceiveBytes, 8.0);
+    if !bytes.is_empty() {
+        return vec![Graph {
+            id: id.clone(),
+            title: format!("{name} throughput"),
+            unit: GraphUnit::BitsPerSecond,
+            lines: bytes,
+            ceiling: ceiling(model, id),
+            sentence: None,
+            attribute: Attribute::ByteCounters,
+        }];
+    }
+    let packets = both(Role::TransmitPackets, Role::ReceivePackets, 1.0);
+    let no_bytes = missing(Attribute::ByteCounters).map(|why| format!("byte rate {why}"));
+    if packets.is_empty() {
+        return vec![Graph {
+            id: id.clone(),
+            title: format!("{name} traffic"),
+            unit: GraphUnit::BitsPerSecond,
+            lines: Vec::new(),
+            ceiling: Ceiling::None,
+            sentence: Some(no_bytes.unwrap_or_else(|| "no counters read yet".to_owned())),
+            attribute: Attribute::ByteCounters,
+        }];
+    }
+    let ceiling = match ceiling(model, id) {
+        // A ceiling in bits says nothing about packets, but its absence is worth a word.
+        Ceiling::Known(..) => Ceiling::None,
+        other => other,
+    };
+    vec![Graph {
+        id: id.clone(),
+        title: format!("{name} packets"),
+        unit: GraphUnit::PacketsPerSecond,
+        lines: packets,
+        ceiling,
+        sentence: no_bytes,
+        attribute: Attribute::PacketCounters,
+    }]
+}
+
+fn ceiling(model: &Model, id: &EntityId) -> Ceiling {
+    match model.fabric.reading(id, Attribute::Ceiling).map(|reading| &reading.state) {
+        Some(State::Known(Value::Count(bits))) => {
+            Ceiling::Known(*bits as f64, format!("{} link", super::format::bits_per_second(*bits as f64)))
+        }
+        Some(state) => Ceiling::Unknown(state.why().unwrap_or_default()),
+        None => Ceiling::Unknown("not read yet".to_owned()),
+    }
+}
+
+/// Retransmissions and errors, where the driver counts them.
+fn trouble(model: &Model, id: &EntityId) -> Option<Graph> {
+    let lines: Vec<Line> = [
+        line(model, id, "retransmits", &[Role::Retransmit], 1.0),
+        line(model, id, "receiver not ready", &[Role::ReceiverNotReady], 1.0),
+        line(model, id, "errors", &[Role::Error], 1.0),
+        line(model, id, "congestion", &[Role::Congestion], 1.0),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let sentence = match model.fabric.reading(id, Attribute::ErrorCounters).map(|reading| &reading.state) {
+        Some(State::Known(_)) | None => None,
+        Some(state) => state.why().map(|why| format!("errors and retransmissions {why}")),
+    };
+    if lines.is_empty() && sentence.is_none() {
+        return None;
+    }
+    Some(Graph {
+        id: id.clone(),
+        title: format!("{} errors", id.entity.name()),
+        unit: GraphUnit::PerSecond,
+        lines,
+        ceiling: Ceiling::None,
+        sentence,
+        attribute: Attribute::ErrorCounters,
+    })
+}
+
+/// Name of the series that counts queue pairs without those of the kernel.
+pub const QUEUE_PAIR_SERIES: &str = "queue-pairs";
+/// Name of the series that counts queue pairs in error.
+pub const QUEUE_PAIR_ERROR_SERIES: &str = "queue-pairs-in-error";
+
+/// Numbers of queue pairs of processes, all and those in error.
+fn queue_pairs(model: &Model, target: &TargetId) -> Graph {
+    let id = EntityId::new(target, Entity::Guest);
+    let key = |name| SeriesKey { target: target.clone(), entity: Entity::Guest, name: Text::new(name) };
+    let lines = [("queue pairs", QUEUE_PAIR_SERIES), ("in error", QUEUE_PAIR_ERROR_SERIES)]
+        .into_iter()
+        .map(|(label, name)| Line { label, keys: vec![key(name)], factor: 1.0 })
+        .filter(|line| model.series.get(&line.keys[0]).is_some())
+        .collect::<Vec<_>>();
+    let sentence = match model.fabric.reading(&id, Attribute::ForeignQueuePairs).map(|reading| &reading.state) {
+        Some(State::Known(_)) | None => lines.is_empty().then(|| "queue pairs not read yet".to_owned()),
+        Some(state) => state.why().map(|why| format!("own ones only; others': {why}")),
+    };
+    Graph {
+        id,
+        title: "queue pairs of processes".to_owned(),
+        unit: GraphUnit::Number,
+        lines,
+        ceiling: Ceiling::None,
+        sentence,
+        attribute: Attribute::ForeignQueuePairs,
+    }
+}
+
+fn netdev(model: &Model, id: &EntityId) -> Option<Graph> {
+    let lines: Vec<Line> =
+        [line(model, id, "tx", &[Role::TransmitBytes], 8.0), line(model, id, "rx", &[Role::ReceiveBytes], 8.0)]
+            .into_iter()
+            .flatten()
+            .collect();
+    if lines.is_empty() {
+        return None;
+    }
+    let ceiling = match model.fabric.value(id, Attribute::Speed).and_then(Value::as_count) {
+        Some(speed) => {
+            Ceiling::Known(speed as f64, format!("{} by the driver", super::format::bits_per_second(speed as f64)))
+        }
+        None => Ceiling::Unknown("the driver reports no speed".to_owned()),
+    };
+    Some(Graph {
+        id: id.clone(),
+        title: format!("{} interface", id.entity.name()),
+        unit: GraphUnit::BitsPerSecond,
+        lines,
+        ceiling,
+        sentence: None,
+        attribute: Attribute::OperationalState,
+    })
+}

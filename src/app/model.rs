@@ -1,0 +1,157 @@
+//! All that the console knows: the fabric, the series, the events, the raw texts, and what is shown of them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::connection::{Connection, Problem};
+use super::events::EventLog;
+use super::prompt::Prompt;
+use super::raw::RawStore;
+use super::screen::Screen;
+use crate::fabric::{Fabric, SeriesStore, TargetId, Text, Timestamp};
+
+/// What kind of machine a target is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetKind {
+    /// A Linux guest reached over SSH.
+    Linux,
+    /// This machine.
+    Local,
+    /// An ESXi host.
+    Esxi,
+    /// A switch.
+    Switch,
+    /// Not known yet: found out when the connection is up.
+    Unknown,
+}
+
+impl TargetKind {
+    /// The word for it in inventories and documents.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Linux => "linux",
+            Self::Local => "local",
+            Self::Esxi => "esxi",
+            Self::Switch => "switch",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// What is known of one target as a whole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    /// What it is.
+    pub kind: TargetKind,
+    /// How the connection stands.
+    pub connection: Connection,
+    /// When the last tick came in.
+    pub last_sample: Option<Timestamp>,
+    /// When the last answer of any probe came in.
+    pub last_report: Option<Timestamp>,
+    /// How long the last tick was on its way, there and back.
+    pub round_trip: Option<Duration>,
+    /// How far its wall clock is ahead of ours, in milliseconds.
+    pub clock_offset_ms: Option<i64>,
+    /// How many samples were dropped because the screen did not keep up.
+    pub dropped: u64,
+    /// True while an event has told that its values are stale.
+    pub told_stale: bool,
+    /// The problem that the last event about its connection told.
+    pub told_problem: Option<Problem>,
+    /// The tags of the inventory.
+    pub tags: Vec<Text>,
+}
+
+impl Target {
+    /// A target that was not tried yet.
+    pub fn new(kind: TargetKind) -> Self {
+        Self {
+            kind,
+            connection: Connection::Waiting,
+            last_sample: None,
+            last_report: None,
+            round_trip: None,
+            clock_offset_ms: None,
+            dropped: 0,
+            told_stale: false,
+            told_problem: None,
+            tags: Vec::new(),
+        }
+    }
+}
+
+/// What was decided at the start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Name of the inventory for the header.
+    pub inventory: Text,
+    /// Whether changes are allowed at all.
+    pub allow_changes: bool,
+    /// Time between two ticks.
+    pub period: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { inventory: Text::new(""), allow_changes: false, period: Duration::from_secs(1) }
+    }
+}
+
+/// All that the console knows.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// The time of the last message that carried one.
+    pub now: Timestamp,
+    /// What was decided at the start.
+    pub options: Options,
+    /// The targets in the order in which they were named.
+    pub order: Vec<TargetId>,
+    /// What is known of each target as a whole.
+    pub targets: BTreeMap<TargetId, Target>,
+    /// What is known of everything on them.
+    pub fabric: Fabric,
+    /// How counters move.
+    pub series: SeriesStore,
+    /// What happened.
+    pub events: EventLog,
+    /// Raw output, for evidence.
+    pub raw: RawStore,
+    /// Questions that are open, oldest first.
+    pub prompts: Vec<Prompt>,
+    /// What is shown, and how.
+    pub screen: Screen,
+    /// Rises with every message that may change what is seen.
+    pub revision: u64,
+}
+
+impl Model {
+    /// A model of targets that were not tried yet.
+    pub fn new(targets: Vec<(TargetId, Target)>, options: Options, now: Timestamp) -> Self {
+        let order: Vec<TargetId> = targets.iter().map(|(id, _)| id.clone()).collect();
+        let screen = Screen::new(order.first().cloned());
+        Self {
+            now,
+            options,
+            order,
+            targets: targets.into_iter().collect(),
+            fabric: Fabric::default(),
+            series: SeriesStore::default(),
+            events: EventLog::default(),
+            raw: RawStore::default(),
+            prompts: Vec::new(),
+            screen,
+            revision: 0,
+        }
+    }
+
+    /// The target whose panels are shown: that of the selected row of the tree.
+    pub fn selected_target(&self) -> Option<&TargetId> {
+        self.screen.tree.selected.as_ref().map(super::tree::Node::target).or_else(|| self.order.first())
+    }
+
+    /// The time for which values are drawn: now, or the moment at which the graphs were frozen.
+    pub fn shown_time(&self) -> Timestamp {
+        self.screen.live.frozen.unwrap_or(self.now)
+    }
+}

@@ -1,0 +1,255 @@
+//! What is shown and how: the panel, the focus, selections, the filter, the overlays. No terminal in here.
+
+use std::collections::BTreeSet;
+
+use tui_input::{Input, InputRequest};
+
+use super::action::Context;
+use super::evidence::Evidence;
+use super::filter::Filter;
+use super::guest_link::RowKey;
+use super::message::Edit;
+use super::tree::Node;
+use crate::fabric::{TargetId, Timestamp};
+
+/// A panel. Numbers are fixed for good, so that fingers learn them; panels that are not built yet have none here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Panel {
+    /// RDMA links, GIDs, queue pairs and everything else of one guest.
+    GuestLink,
+    /// Graphs.
+    Live,
+    /// What happened.
+    Events,
+}
+
+impl Panel {
+    /// All panels, by number.
+    pub const ALL: [Self; 3] = [Self::GuestLink, Self::Live, Self::Events];
+
+    /// Its number and key.
+    pub fn number(self) -> u8 {
+        match self {
+            Self::GuestLink => 4,
+            Self::Live => 5,
+            Self::Events => 8,
+        }
+    }
+
+    /// Its name.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::GuestLink => "Guest link",
+            Self::Live => "Live",
+            Self::Events => "Events",
+        }
+    }
+
+    /// Where keys go while it has the focus.
+    pub fn context(self) -> Context {
+        match self {
+            Self::GuestLink => Context::Guest,
+            Self::Live => Context::Live,
+            Self::Events => Context::Events,
+        }
+    }
+}
+
+/// Which half of the screen the arrow keys move in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Focus {
+    /// The fabric tree.
+    Tree,
+    /// The panel.
+    Panel,
+}
+
+/// The fabric tree.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TreeView {
+    /// The selected row.
+    pub selected: Option<Node>,
+    /// Rows whose children are hidden.
+    pub folded: BTreeSet<Node>,
+}
+
+/// The *Guest link* panel.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GuestView {
+    /// The selected row.
+    pub selected: Option<RowKey>,
+    /// The selected value within the row.
+    pub cell: usize,
+}
+
+/// Seconds shown at each zoom step, the closest first; the last one is all that is kept.
+pub const WINDOWS: [u32; 5] = [30, 60, 120, 300, 600];
+
+/// The *Live* panel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LiveView {
+    /// Index into [`WINDOWS`].
+    pub zoom: usize,
+    /// The moment at which the graphs stand still.
+    pub frozen: Option<Timestamp>,
+    /// How many seconds before the right edge the cursor stands.
+    pub cursor: Option<u32>,
+    /// Index of the selected graph.
+    pub selected: usize,
+}
+
+impl LiveView {
+    /// Seconds shown.
+    pub fn window(&self) -> u32 {
+        WINDOWS[self.zoom.min(WINDOWS.len() - 1)]
+    }
+}
+
+impl Default for LiveView {
+    fn default() -> Self {
+        Self { zoom: 2, frozen: None, cursor: None, selected: 0 }
+    }
+}
+
+/// The *Events* panel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventsView {
+    /// Number of the selected event; `None` follows the newest.
+    pub selected: Option<u64>,
+}
+
+/// Something that lies over the panels. The last one is on top and gets the keys.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Overlay {
+    /// All keys.
+    Help {
+        /// First line shown.
+        scroll: usize,
+    },
+    /// Raw text that a value came from.
+    Evidence(Box<Evidence>),
+}
+
+/// What the line of text that is being edited is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// The filter of the tree, the panels and the events.
+    Filter,
+    /// The search in the evidence overlay.
+    Search,
+}
+
+/// A line of text that is being edited.
+#[derive(Clone, Debug)]
+pub struct Editing {
+    /// What it is for.
+    pub purpose: Purpose,
+    /// The text and the cursor in it.
+    pub input: Input,
+    /// What it was before; restored on cancel.
+    pub before: String,
+}
+
+impl Editing {
+    /// Starts to edit `text`.
+    pub fn new(purpose: Purpose, text: &str) -> Self {
+        Self { purpose, input: Input::new(text.to_owned()), before: text.to_owned() }
+    }
+
+    /// Applies one edit.
+    pub fn apply(&mut self, edit: &Edit) {
+        let request = match edit {
+            Edit::Insert(character) if character.is_control() => return,
+            Edit::Insert(character) => InputRequest::InsertChar(*character),
+            Edit::Paste(text) => {
+                for character in crate::fabric::text::clean_line(text).chars().take(500) {
+                    self.input.handle(InputRequest::InsertChar(character));
+                }
+                return;
+            }
+            Edit::DeleteBefore => InputRequest::DeletePrevChar,
+            Edit::DeleteAt => InputRequest::DeleteNextChar,
+            Edit::DeleteWord => InputRequest::DeletePrevWord,
+            Edit::DeleteToStart => {
+                let rest: String = self.input.value().chars().skip(self.input.cursor()).collect();
+                self.input = Input::new(rest).with_cursor(0);
+                return;
+            }
+            Edit::Left => InputRequest::GoToPrevChar,
+            Edit::Right => InputRequest::GoToNextChar,
+            Edit::Start => InputRequest::GoToStart,
+            Edit::End => InputRequest::GoToEnd,
+        };
+        self.input.handle(request);
+    }
+}
+
+/// What is shown and how.
+#[derive(Clone, Debug)]
+pub struct Screen {
+    /// Cells across.
+    pub columns: u16,
+    /// Cells down.
+    pub rows: u16,
+    /// The panel shown.
+    pub panel: Panel,
+    /// Where the arrow keys go.
+    pub focus: Focus,
+    /// The fabric tree.
+    pub tree: TreeView,
+    /// The *Guest link* panel.
+    pub guest: GuestView,
+    /// The *Live* panel.
+    pub live: LiveView,
+    /// The *Events* panel.
+    pub events: EventsView,
+    /// The filter in force.
+    pub filter: Filter,
+    /// The line of text being edited, if one is.
+    pub editing: Option<Editing>,
+    /// What lies over the panels; the last one is on top.
+    pub overlays: Vec<Overlay>,
+    /// A sentence in the footer that says why the last key did nothing, or what it did; and when it was said.
+    pub notice: Option<(String, Timestamp)>,
+}
+
+impl Screen {
+    /// A fresh screen with the first target selected.
+    pub fn new(first: Option<TargetId>) -> Self {
+        Self {
+            columns: 80,
+            rows: 24,
+            panel: Panel::GuestLink,
+            focus: Focus::Tree,
+            tree: TreeView { selected: first.map(Node::Target), folded: BTreeSet::new() },
+            guest: GuestView::default(),
+            live: LiveView::default(),
+            events: EventsView::default(),
+            filter: Filter::default(),
+            editing: None,
+            overlays: Vec::new(),
+            notice: None,
+        }
+    }
+
+    /// The evidence overlay, if it is on top.
+    pub fn evidence(&self) -> Option<&Evidence> {
+        match self.overlays.last() {
+            Some(Overlay::Evidence(evidence)) => Some(evidence),
+            _ => None,
+        }
+    }
+
+    /// The evidence overlay, if it is on top.
+    pub fn evidence_mut(&mut self) -> Option<&mut Evidence> {
+        match self.overlays.last_mut() {
+            Some(Overlay::Evidence(evidence)) => Some(evidence),
+            _ => None,
+        }
+    }
+
+    /// Lines that a list in the panel can show: all rows but header, footer, tab line and panel title.
+    pub fn page(&self) -> usize {
+        usize::from(self.rows.saturating_sub(4)).max(1)
+    }
+}

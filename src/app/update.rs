@@ -1,0 +1,217 @@
+//! One message in, the model changed, effects out. Pure: time comes in the message, maps are ordered, nothing is
+//! random, so that a replay of the same messages ends in the same model.
+
+use super::action::{self};
+use super::changes;
+use super::condition;
+use super::connection::Connection;
+use super::effect::Effect;
+use super::events::Event;
+use super::live::{QUEUE_PAIR_ERROR_SERIES, QUEUE_PAIR_SERIES};
+use super::message::{Message, Severity};
+use super::model::{Model, TargetKind};
+use super::screen::Purpose;
+use crate::fabric::series::{GaugeValue, Incident};
+use crate::fabric::{
+    Attribute, Entity, EntityId, QueuePairState, Report, Sample, SourceId, TargetId, Text, Timestamp, Value,
+};
+use crate::probe::linux::{queue_pairs, stream};
+
+/// Takes in one message.
+pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
+    model.revision += 1;
+    match message {
+        Message::Clock(at) => {
+            model.now = model.now.max(at);
+            tell_stale(model);
+            if model.screen.notice.as_ref().is_some_and(|(_, said)| at.duration_since(*said).as_secs() >= 5) {
+                model.screen.notice = None;
+            }
+        }
+        Message::Resized { columns, rows } => {
+            model.screen.columns = columns;
+            model.screen.rows = rows;
+        }
+        Message::Connection { target, at, connection } => connected(model, &target, at, connection),
+        Message::Report { at, report } => reported(model, at, &report),
+        Message::Sample(sample) => sampled(model, &sample),
+        Message::Gap { target, at, dropped } => {
+            model.now = model.now.max(at);
+            model.series.gap(&target, at);
+            if dropped > 0 {
+                if let Some(known) = model.targets.get_mut(&target) {
+                    known.dropped += dropped;
+                }
+                let text = format!("{dropped} samples were dropped: the screen did not keep up");
+                tell(model, at, Some(&target), Severity::Warning, text);
+            }
+        }
+        Message::Notice { target, at, severity, text } => {
+            model.now = model.now.max(at);
+            tell(model, at, target.as_ref(), severity, text.to_string());
+        }
+        Message::Asked { at, prompt } => {
+            model.now = model.now.max(at);
+            let super::prompt::PromptKind::UnknownHostKey(key) = &prompt.kind;
+            let text = format!("asks whether to trust the {} key {} of {}", key.algorithm, key.fingerprint, key.host);
+            tell(model, at, Some(&prompt.target), Severity::Warning, text);
+            model.prompts.push(prompt);
+        }
+        Message::Withdrawn { id } => model.prompts.retain(|prompt| prompt.id != id),
+        Message::Action(name) => return action::run(model, &name),
+        Message::Edit(edit) => {
+            if let Some(editing) = &mut model.screen.editing {
+                editing.apply(&edit);
+                let text = editing.input.value().to_owned();
+                match editing.purpose {
+                    Purpose::Filter => model.screen.filter = super::filter::Filter::new(&text),
+                    Purpose::Search => {
+                        if let Some(evidence) = model.screen.evidence_mut() {
+                            evidence.search = text;
+                            evidence.find(true, true);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Vec::new()
+}
+
+/// Adds an event about a target as a whole, or about none.
+fn tell(model: &mut Model, at: Timestamp, target: Option<&TargetId>, severity: Severity, text: String) {
+    model.events.push(Event {
+        number: 0,
+        at,
+        target: target.cloned(),
+        severity,
+        text,
+        entity: None,
+        evidence: None,
+        line: 0,
+    });
+}
+
+fn connected(model: &mut Model, id: &TargetId, at: Timestamp, connection: Connection) {
+    model.now = model.now.max(at);
+    let Some(target) = model.targets.get_mut(id) else { return };
+    let before = std::mem::replace(&mut target.connection, connection.clone());
+    let (severity, text) = match &connection {
+        Connection::Connected { via, .. } => {
+            target.told_stale = false;
+            target.told_problem = None;
+            if target.kind == TargetKind::Unknown {
+                // Only Linux is read so far; whatever else answers is refused before it counts as connected.
+                target.kind = TargetKind::Linux;
+            }
+            (Severity::Info, format!("connected: {via}"))
+        }
+        Connection::BackingOff { problem, .. } => {
+            // The same failure over and over is one event, not one for each try.
+            if target.told_problem.as_ref() == Some(problem) {
+                return;
+            }
+            target.told_problem = Some(problem.clone());
+            (Severity::Error, problem.to_string())
+        }
+        Connection::Failed { problem } => (Severity::Error, problem.to_string()),
+        Connection::Waiting | Connection::Connecting { .. } | Connection::Asking => return,
+    };
+    if matches!(before, Connection::Connected { .. }) && !connection.is_up() {
+        // Values of a stream are not what is now.
+        model.series.gap(id, at);
+    }
+    tell(model, at, Some(id), severity, text);
+}
+
+fn reported(model: &mut Model, at: Timestamp, report: &Report) {
+    model.now = model.now.max(at);
+    for observation in &report.observations {
+        model.raw.keep(observation);
+    }
+    if let Some(target) = model.targets.get_mut(&report.target) {
+        target.last_report = Some(at);
+    }
+    let changes = model.fabric.apply(report);
+    for event in changes::events(&model.fabric, at, &changes) {
+        if let Some(reference) = &event.evidence {
+            model.raw.cite(reference);
+        }
+        model.events.push(event);
+    }
+    if report.probe.as_str() == queue_pairs::PROBE.name {
+        count_queue_pairs(model, at, &report.target);
+    }
+}
+
+/// Numbers of queue pairs of processes become series of their own.
+fn count_queue_pairs(model: &mut Model, at: Timestamp, target: &TargetId) {
+    let (mut all, mut broken) = (0u32, 0u32);
+    for entity in model.fabric.entities(target).filter(|entity| matches!(entity, Entity::QueuePair { .. })) {
+        let id = EntityId::new(target, entity.clone());
+        if model.fabric.value(&id, Attribute::OwnerProcess).is_none() {
+            continue;
+        }
+        all += 1;
+        if model.fabric.value(&id, Attribute::QueuePairState) == Some(&Value::QueuePairState(QueuePairState::Error)) {
+            broken += 1;
+        }
+    }
+    let gauges = [(QUEUE_PAIR_SERIES, all), (QUEUE_PAIR_ERROR_SERIES, broken)].map(|(name, count)| GaugeValue {
+        entity: Entity::Guest,
+        name: Text::new(name),
+        value: f64::from(count),
+    });
+    model.series.gauges(target, at, &gauges);
+}
+
+fn sampled(model: &mut Model, sample: &Sample) {
+    model.now = model.now.max(sample.at);
+    let Some(target) = model.targets.get_mut(&sample.target) else { return };
+    target.last_sample = Some(sample.at);
+    target.round_trip = Some(sample.round_trip);
+    if sample.clock_offset_ms.is_some() {
+        target.clock_offset_ms = sample.clock_offset_ms;
+    }
+    let recovered = std::mem::take(&mut target.told_stale);
+    if recovered {
+        model.series.gap(&sample.target, sample.at);
+        tell(model, sample.at, Some(&sample.target), Severity::Info, "answers again".to_owned());
+    }
+    if let Some(observation) = &sample.observation {
+        model.raw.keep(observation);
+    }
+    for incident in model.series.apply(sample) {
+        let (severity, text) = match incident {
+            Incident::Reboot => (Severity::Warning, "was rebooted: counters start anew".to_owned()),
+            Incident::Reset(entity) => (Severity::Info, format!("{entity}: counters were set back")),
+        };
+        tell(model, sample.at, Some(&sample.target), severity, text);
+    }
+    let changes = model.fabric.apply_facts(&sample.target, &SourceId::new(stream::SOURCE), &sample.facts);
+    for event in changes::events(&model.fabric, sample.at, &changes) {
+        if let Some(reference) = &event.evidence {
+            model.raw.cite(reference);
+        }
+        model.events.push(event);
+    }
+}
+
+/// Tells once when the values of a connected target become stale.
+fn tell_stale(model: &mut Model) {
+    let (period, now) = (model.options.period, model.now);
+    let silent: Vec<TargetId> = model
+        .targets
+        .iter_mut()
+        .filter(|(_, target)| target.connection.is_up() && !target.told_stale)
+        .filter(|(_, target)| condition::stale_for(target, period, now).is_some())
+        .map(|(id, target)| {
+            target.told_stale = true;
+            id.clone()
+        })
+        .collect();
+    for id in silent {
+        let text = format!("no answer for more than {} periods: its values are stale", condition::STALE_PERIODS);
+        tell(model, now, Some(&id), Severity::Warning, text);
+    }
+}

@@ -1,0 +1,3 @@
+//! x
+/// x
+pub const SOURCE: &str = "linux.stream";

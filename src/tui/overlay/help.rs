@@ -1,0 +1,91 @@
+//! The help overlay: all keys that work, made from the live key map and the list of actions.
+
+use std::collections::BTreeSet;
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::super::view::{Look, fit, width};
+use crate::app::action::{self, Context};
+use crate::app::model::Model;
+use crate::app::screen::Focus;
+
+/// Draws the overlay, the keys of the context below it first.
+pub fn draw(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect, scroll: usize) {
+    let below = match model.screen.focus {
+        Focus::Tree => Context::Tree,
+        Focus::Panel => model.screen.panel.context(),
+    };
+    let lines = lines(look, below);
+    let inner = super::open(
+        frame,
+        look,
+        area,
+        area.width.saturating_sub(8).min(100),
+        u16::try_from(lines.len()).unwrap_or(u16::MAX),
+        " Keys ".to_owned(),
+    );
+    let height = usize::from(inner.height);
+    let first = scroll.min(lines.len().saturating_sub(height));
+    let room = usize::from(inner.width);
+    let key_room = lines.iter().map(|(keys, _)| width(keys)).max().unwrap_or(0).min(room / 3);
+    let shown: Vec<Line<'_>> = lines
+        .iter()
+        .skip(first)
+        .take(height)
+        .map(|(keys, description)| {
+            if description.is_empty() {
+                return Line::styled(keys.clone(), look.theme.title);
+            }
+            let keys = fit(keys, key_room, look.glyphs);
+            let gap = " ".repeat(key_room.saturating_sub(width(&keys)) + 2);
+            let text = fit(description, room.saturating_sub(key_room + 2), look.glyphs);
+            Line::from(vec![
+                Span::styled(keys, look.theme.footer_key),
+                Span::raw(gap),
+                Span::styled(text, look.theme.text),
+            ])
+        })
+        .collect();
+    frame.render_widget(Paragraph::new(shown), inner);
+}
+
+/// Keys and descriptions; a heading has no description. The context below comes first, then what works everywhere, then
+/// the others.
+fn lines(look: Look<'_>, below: Context) -> Vec<(String, String)> {
+    let mut order = vec![below, Context::Global];
+    order.extend(Context::ALL.into_iter().filter(|context| *context != below && *context != Context::Global));
+    let mut lines = Vec::new();
+    for context in order {
+        let bound: BTreeSet<&str> = look.keymap.table(context).map(|(_, action)| action).collect();
+        if bound.is_empty() {
+            continue;
+        }
+        if !lines.is_empty() {
+            lines.push((String::new(), String::new()));
+        }
+        lines.push((heading(context).to_owned(), String::new()));
+        for action in action::ALL.iter().filter(|action| bound.contains(action.name)) {
+            let keys: Vec<String> =
+                look.keymap.table(context).filter(|(_, name)| *name == action.name).map(|(key, _)| key).collect();
+            lines.push((keys.join(" "), action.description.to_owned()));
+        }
+    }
+    lines
+}
+
+fn heading(context: Context) -> &'static str {
+    match context {
+        Context::Global => "Everywhere",
+        Context::Tree => "In the fabric tree",
+        Context::Guest => "In Guest link",
+        Context::Live => "In Live",
+        Context::Events => "In Events",
+        Context::Help => "In this list",
+        Context::Evidence => "In the evidence",
+        Context::Filter => "While typing",
+        Context::Prompt => "When a question is open",
+    }
+}

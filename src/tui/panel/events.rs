@@ -1,0 +1,99 @@
+//! The *Events* panel: what happened, the newest at the bottom; the selected one in full below.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::super::view::{Look, fit, offset, width, wrap};
+use crate::app::events::{self, Event};
+use crate::app::format;
+use crate::app::message::Severity;
+use crate::app::model::Model;
+use crate::app::screen::Focus;
+
+/// Draws the panel.
+pub fn draw(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect) {
+    let shown: Vec<&Event> = events::shown(model).collect();
+    let Some(last) = shown.len().checked_sub(1) else {
+        let text = if model.events.is_empty() { " nothing happened yet" } else { " nothing passes the filter" };
+        frame.render_widget(Paragraph::new(Line::styled(text, look.theme.dim)), area);
+        return;
+    };
+    let position = match model.screen.events.selected {
+        Some(number) => shown.partition_point(|event| event.number < number).min(last),
+        None => last,
+    };
+    let room = usize::from(area.width).saturating_sub(1);
+    let detail = detail_lines(shown[position], look, room);
+    let detail_height = u16::try_from(detail.len() + 1).unwrap_or(u16::MAX).min(area.height / 2);
+    let [list, below] = Layout::vertical([Constraint::Min(0), Constraint::Length(detail_height)]).areas(area);
+    let focused = model.screen.focus == Focus::Panel;
+    let target_room = shown.iter().filter_map(|event| event.target.as_ref()).map(|id| width(id.as_str())).max();
+    let target_room = target_room.unwrap_or(0).min(room / 4);
+    let height = usize::from(list.height);
+    let lines: Vec<Line<'_>> = shown
+        .iter()
+        .enumerate()
+        .skip(offset(position, shown.len(), height.max(1)))
+        .take(height)
+        .map(|(index, event)| {
+            let line = event_line(event, look, room, target_room);
+            if index == position && focused { line.patch_style(look.theme.selection) } else { line }
+        })
+        .collect();
+    frame.render_widget(Paragraph::new(lines), list);
+    let rule = look.glyphs.horizontal.repeat(usize::from(below.width));
+    let follows = if model.screen.events.selected.is_none() { "follows the newest" } else { "" };
+    let mut detail_shown = vec![Line::from(vec![
+        Span::styled(fit(&rule, 3, look.glyphs), look.theme.border),
+        Span::styled(format!(" {} of {} {follows}", position + 1, shown.len()), look.theme.dim),
+    ])];
+    detail_shown.extend(detail);
+    frame.render_widget(Paragraph::new(detail_shown), below);
+}
+
+fn mark<'a>(event: &Event, look: Look<'a>) -> Span<'a> {
+    match event.severity {
+        Severity::Info => Span::raw("  "),
+        Severity::Warning => Span::styled(format!("{} ", look.glyphs.warning), look.theme.warning),
+        Severity::Error => Span::styled(format!("{} ", look.glyphs.error), look.theme.error),
+    }
+}
+
+fn event_line<'a>(event: &Event, look: Look<'a>, room: usize, target_room: usize) -> Line<'a> {
+    let target = event.target.as_ref().map_or("", |id| id.as_str());
+    let target = fit(target, target_room, look.glyphs);
+    let gap = " ".repeat(target_room.saturating_sub(width(&target)) + 2);
+    let clock = format::clock(event.at, look.zone);
+    let text_room = room.saturating_sub(1 + width(&clock) + 2 + 2 + target_room + 2);
+    let style = match event.severity {
+        Severity::Info => look.theme.text,
+        Severity::Warning => look.theme.warning,
+        Severity::Error => look.theme.error,
+    };
+    Line::from(vec![
+        Span::styled(format!(" {clock}  "), look.theme.dim),
+        mark(event, look),
+        Span::styled(target, look.theme.title),
+        Span::raw(gap),
+        Span::styled(fit(&event.text, text_room, look.glyphs), style),
+    ])
+}
+
+fn detail_lines<'a>(event: &Event, look: Look<'a>, room: usize) -> Vec<Line<'a>> {
+    let severity = match event.severity {
+        Severity::Info => "info",
+        Severity::Warning => "warning",
+        Severity::Error => "error",
+    };
+    let target = event.target.as_ref().map_or(String::new(), |id| format!("{id}: "));
+    let mut lines: Vec<Line<'_>> = wrap(&format!("{severity}  {target}{}", event.text), room.saturating_sub(1))
+        .into_iter()
+        .map(|line| Line::styled(format!(" {line}"), look.theme.text))
+        .collect();
+    if let Some(reference) = &event.evidence {
+        lines.push(Line::styled(format!(" read from {}", reference.source), look.theme.dim));
+    }
+    lines
+}

@@ -1,0 +1,170 @@
+//! The *Guest link* panel: who answers and how, what is wrong with the connection, then all that is known.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::super::view::{Look, fit, offset, width, wrap};
+use crate::app::condition;
+use crate::app::connection::Connection;
+use crate::app::format;
+use crate::app::guest_link::{self, Row};
+use crate::app::model::{Model, Target};
+use crate::app::screen::Focus;
+use crate::fabric::TargetId;
+
+/// Draws the panel.
+pub fn draw(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect) {
+    let Some(target) = model.selected_target() else {
+        frame.render_widget(Paragraph::new(Line::styled(" no targets", look.theme.dim)), area);
+        return;
+    };
+    let room = usize::from(area.width).saturating_sub(1);
+    let mut lines = target_lines(model, look, target, room);
+    let rows = guest_link::rows(model, target);
+    let stale = condition::is_stale(model, target) && !rows.is_empty();
+    let height = usize::from(area.height).saturating_sub(lines.len());
+    let focused = model.screen.focus == Focus::Panel;
+    let selected = model.screen.guest.selected.as_ref();
+    let label_room = label_room(&rows, room);
+    let mut body: Vec<Line<'_>> = Vec::new();
+    let mut position = 0;
+    for row in &rows {
+        let chosen = focused && Some(&row.key) == selected;
+        if chosen {
+            position = body.len();
+        }
+        let cell = chosen.then_some(model.screen.guest.cell);
+        body.extend(row_lines(row, look, room, label_room, cell, stale));
+    }
+    if rows.is_empty() {
+        let text = if model.screen.filter.is_empty() { " nothing was read yet" } else { " nothing passes the filter" };
+        body.push(Line::styled(text, look.theme.dim));
+    }
+    let count = body.len();
+    let first = if focused { offset(position, count, height.max(1)) } else { 0 };
+    let hidden = count.saturating_sub(first + height);
+    let mut shown: Vec<Line<'_>> = body.into_iter().skip(first).take(height).collect();
+    if hidden > 0
+        && let Some(last) = shown.last_mut()
+    {
+        *last = Line::styled(format!(" {} {} more lines below", look.glyphs.ellipsis, hidden + 1), look.theme.dim);
+    }
+    lines.append(&mut shown);
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+/// The target's name, how it is reached and how well it answers; and the problem, if there is one.
+pub fn target_lines<'a>(model: &Model, look: Look<'_>, id: &TargetId, room: usize) -> Vec<Line<'a>> {
+    let Some(target) = model.targets.get(id) else { return Vec::new() };
+    let condition = condition::of_target(model, id);
+    let mut spans = vec![
+        Span::styled(format!(" {id}"), look.theme.title),
+        Span::raw("  "),
+        Span::styled(condition.word, look.gravity(condition.gravity)),
+    ];
+    let used: usize = spans.iter().map(|span| width(&span.content)).sum();
+    let facts = connection_facts(target);
+    spans.push(Span::styled(fit(&format!("  {facts}"), room.saturating_sub(used), look.glyphs), look.theme.dim));
+    let mut lines = vec![Line::from(spans)];
+    if let Connection::BackingOff { problem, .. } | Connection::Failed { problem } = &target.connection {
+        let sentences = [
+            (&problem.what, look.theme.error),
+            (&problem.cause, look.theme.text),
+            (&problem.next_step, look.theme.title),
+        ];
+        for (sentence, style) in sentences {
+            if !sentence.is_empty() {
+                lines.extend(
+                    wrap(sentence, room.saturating_sub(2))
+                        .into_iter()
+                        .map(|line| Line::styled(format!(" {line}"), style)),
+                );
+            }
+        }
+    }
+    let last = target.last_report.max(target.last_sample);
+    if condition::is_stale(model, id)
+        && let Some(last) = last
+    {
+        let text = format!(" the values below are {} old", format::age(last, model.now));
+        lines.push(Line::styled(text, look.theme.stale));
+    }
+    lines
+}
+
+fn connection_facts(target: &Target) -> String {
+    let mut facts = Vec::new();
+    if let Connection::Connected { via, .. } = &target.connection {
+        facts.push(via.to_string());
+    }
+    if target.connection.is_up() {
+        if let Some(round_trip) = target.round_trip {
+            facts.push(format!("round trip {}", format::duration(round_trip)));
+        }
+        if let Some(offset) = target.clock_offset_ms {
+            facts.push(format!("clock {offset:+} ms"));
+        }
+    }
+    if target.dropped > 0 {
+        facts.push(format!("{} samples dropped", target.dropped));
+    }
+    facts.join("  ")
+}
+
+/// Width of the labels: that of the longest one, but no more than a third of the panel.
+fn label_room(rows: &[Row], room: usize) -> usize {
+    let longest = rows.iter().filter(|row| !row.is_section()).map(|row| width(&row.label)).max().unwrap_or(0);
+    longest.min(room / 3).max(8)
+}
+
+/// One row as lines: values that do not fit go on below, so that nothing is hidden.
+fn row_lines<'a>(
+    row: &Row,
+    look: Look<'_>,
+    room: usize,
+    label_room: usize,
+    selected_cell: Option<usize>,
+    stale: bool,
+) -> Vec<Line<'a>> {
+    if row.is_section() {
+        let rule = look.glyphs.horizontal.repeat(room.saturating_sub(width(&row.label) + 3).min(12));
+        return vec![Line::from(vec![
+            Span::styled(format!(" {} ", row.label), look.theme.title),
+            Span::styled(rule, look.theme.border),
+        ])];
+    }
+    let indent = label_room + 3;
+    let label = fit(&row.label, label_room, look.glyphs);
+    let gap = " ".repeat(label_room.saturating_sub(width(&label)) + 1);
+    let label_style = if selected_cell.is_some() { look.theme.selection } else { look.theme.dim };
+    let mut spans = vec![Span::raw("  "), Span::styled(label, label_style), Span::raw(gap)];
+    let mut lines = Vec::new();
+    let mut used = indent;
+    for (index, cell) in row.cells.iter().enumerate() {
+        let style: Style = if stale { look.theme.stale } else { look.gravity(cell.gravity) };
+        let style = if selected_cell == Some(index) { style.patch(look.theme.selection) } else { style };
+        let pieces = if width(&cell.text) <= room.saturating_sub(indent) {
+            vec![cell.text.clone()]
+        } else {
+            wrap(&cell.text, room.saturating_sub(indent))
+        };
+        for piece in pieces {
+            if used > indent && used + 2 + width(&piece) > room {
+                lines.push(Line::from(std::mem::take(&mut spans)));
+                spans.push(Span::raw(" ".repeat(indent)));
+                used = indent;
+            }
+            if used > indent {
+                spans.push(Span::raw("  "));
+                used += 2;
+            }
+            used += width(&piece);
+            spans.push(Span::styled(piece, style));
+        }
+    }
+    lines.push(Line::from(spans));
+    lines
+}

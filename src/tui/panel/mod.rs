@@ -1,0 +1,6 @@
+//! The panels, one file each, and the fabric tree beside them.
+
+pub mod events;
+pub mod guest;
+pub mod live;
+pub mod tree;

@@ -1,0 +1,76 @@
+//! The fabric tree: targets and what matters on them, each with a state in a word.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::super::view::{Look, fit, offset, width};
+use crate::app::condition::{self, Gravity};
+use crate::app::model::Model;
+use crate::app::screen::Focus;
+use crate::app::tree::{self, Node};
+
+/// Draws the tree.
+pub fn draw(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect) {
+    let [title, list] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
+    let focused = model.screen.focus == Focus::Tree;
+    let style = if focused { look.theme.title.patch(look.theme.selection) } else { look.theme.title };
+    frame.render_widget(Paragraph::new(Line::from(vec![Span::raw(" "), Span::styled("Fabric", style)])), title);
+    let rows = tree::rows(model);
+    if rows.is_empty() {
+        let text = if model.order.is_empty() { " no targets" } else { " nothing passes the filter" };
+        frame.render_widget(Paragraph::new(Line::styled(text, look.theme.dim)), list);
+        return;
+    }
+    let selected = model.screen.tree.selected.as_ref();
+    let position = rows.iter().position(|row| Some(&row.node) == selected).unwrap_or(0);
+    let height = usize::from(list.height);
+    let room = usize::from(list.width);
+    let lines: Vec<Line<'_>> = rows
+        .iter()
+        .enumerate()
+        .skip(offset(position, rows.len(), height))
+        .take(height)
+        .map(|(index, row)| {
+            let mark = match row.folded {
+                Some(true) => look.glyphs.folded,
+                Some(false) => look.glyphs.unfolded,
+                None => " ",
+            };
+            // A folded target answers for what it hides.
+            let condition = match (&row.node, row.folded) {
+                (Node::Target(target), Some(true)) if row.condition.gravity <= Gravity::Neutral => {
+                    let worst = condition::worst_of(model, target);
+                    if worst > row.condition.gravity {
+                        condition::Condition::new("look inside", worst)
+                    } else {
+                        row.condition.clone()
+                    }
+                }
+                _ => row.condition.clone(),
+            };
+            let indent = "  ".repeat(usize::from(row.depth));
+            let word_room = room.saturating_sub(4).min(width(&condition.word));
+            let label_room = room.saturating_sub(word_room + 2);
+            let label = fit(&format!(" {indent}{mark} {}", row.label), label_room, look.glyphs);
+            let gap = room.saturating_sub(width(&label) + word_room + 1);
+            let stale = condition::is_stale(model, row.node.target()) && matches!(row.node, Node::Entity(_));
+            let label_style = if stale { look.theme.stale } else { look.theme.text };
+            let word_style = if stale { look.theme.stale } else { look.gravity(condition.gravity) };
+            let line = Line::from(vec![
+                Span::styled(label, label_style),
+                Span::raw(" ".repeat(gap)),
+                Span::styled(fit(&condition.word, word_room, look.glyphs), word_style),
+                Span::raw(" "),
+            ]);
+            if index == position {
+                let selection = if focused { look.theme.selection } else { look.theme.title };
+                line.patch_style(selection)
+            } else {
+                line
+            }
+        })
+        .collect();
+    frame.render_widget(Paragraph::new(lines), list);
+}

@@ -1,0 +1,322 @@
+//! The whole screen from the model: header, fabric tree, panel, footer, and what lies over them. Pure: the same model
+//! at the same size gives the same cells.
+
+use jiff::tz::TimeZone;
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::glyphs::Glyphs;
+use super::keymap::Keymap;
+use super::theme::Theme;
+use super::{overlay, panel};
+use crate::app::action::{self, Context};
+use crate::app::condition::{self, Gravity};
+use crate::app::format;
+use crate::app::model::Model;
+use crate::app::screen::{Focus, Overlay, Panel, Purpose};
+use crate::fabric::text::clean_line;
+
+/// What everything is drawn with.
+#[derive(Clone, Copy)]
+pub struct Look<'a> {
+    /// Styles by role.
+    pub theme: &'a Theme,
+    /// Characters by role.
+    pub glyphs: &'a Glyphs,
+    /// Keys by action.
+    pub keymap: &'a Keymap,
+    /// Zone of the clock.
+    pub zone: &'a TimeZone,
+}
+
+impl Look<'_> {
+    /// The style of a gravity.
+    pub fn gravity(&self, gravity: Gravity) -> Style {
+        match gravity {
+            Gravity::Good => self.theme.ok,
+            Gravity::Neutral => self.theme.text,
+            Gravity::Unknown => self.theme.unknown,
+            Gravity::Stale => self.theme.stale,
+            Gravity::Warning => self.theme.warning,
+            Gravity::Bad => self.theme.error,
+        }
+    }
+}
+
+/// Below this width the tree and the panel do not fit beside each other: the one with the focus is shown.
+const NARROW: u16 = 60;
+
+/// Draws everything.
+pub fn draw(frame: &mut Frame<'_>, model: &Model, look: Look<'_>) {
+    let area = frame.area();
+    if area.width == 0 || area.height == 0 {
+        return;
+    }
+    let [header, body, footer] =
+        Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)]).areas(area);
+    draw_header(frame, model, look, header);
+    draw_body(frame, model, look, body);
+    for layer in &model.screen.overlays {
+        match layer {
+            Overlay::Help { scroll } => overlay::help::draw(frame, model, look, body, *scroll),
+            Overlay::Evidence(evidence) => overlay::evidence::draw(frame, look, body, evidence),
+        }
+    }
+    if let Some(prompt) = model.prompts.first() {
+        overlay::prompt::draw(frame, model, look, body, prompt);
+    }
+    draw_footer(frame, model, look, footer);
+}
+
+fn draw_body(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, body: Rect) {
+    if body.width < NARROW {
+        match model.screen.focus {
+            Focus::Tree => panel::tree::draw(frame, model, look, body),
+            Focus::Panel => draw_panel(frame, model, look, body),
+        }
+        return;
+    }
+    let tree_width = match body.width {
+        0..100 => 28,
+        100..150 => 34,
+        _ => 42,
+    };
+    let [tree, border, panel] =
+        Layout::horizontal([Constraint::Length(tree_width), Constraint::Length(1), Constraint::Min(0)]).areas(body);
+    panel::tree::draw(frame, model, look, tree);
+    let rule: Vec<Line<'_>> =
+        (0..border.height).map(|_| Line::styled(look.glyphs.vertical, look.theme.border)).collect();
+    frame.render_widget(Paragraph::new(rule), border);
+    draw_panel(frame, model, look, panel);
+}
+
+fn draw_panel(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect) {
+    let [tabs, content] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
+    let focused = model.screen.focus == Focus::Panel;
+    let mut spans = vec![Span::raw(" ")];
+    for panel in Panel::ALL {
+        let label = format!("{} {}", panel.number(), panel.title());
+        let style = if panel != model.screen.panel {
+            look.theme.dim
+        } else if focused {
+            look.theme.title.patch(look.theme.selection)
+        } else {
+            look.theme.title
+        };
+        spans.push(Span::styled(label, style));
+        spans.push(Span::raw("  "));
+    }
+    if !model.screen.filter.is_empty() {
+        spans.push(Span::styled(format!("filter: {}", model.screen.filter.text()), look.theme.warning));
+    }
+    frame.render_widget(Paragraph::new(Line::from(spans)), tabs);
+    match model.screen.panel {
+        Panel::GuestLink => panel::guest::draw(frame, model, look, content),
+        Panel::Live => panel::live::draw(frame, model, look, content),
+        Panel::Events => panel::events::draw(frame, model, look, content),
+    }
+}
+
+/// Words, not signs: inventory, mode, whether changes are allowed, how the targets stand, the time.
+fn draw_header(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect) {
+    let base = look.theme.header;
+    let tally = condition::tally(model);
+    let mut left = vec![Span::styled(" rdmascope", base.patch(look.theme.title))];
+    if !model.options.inventory.is_empty() {
+        left.push(Span::styled(format!("  {}", model.options.inventory), base));
+    }
+    left.push(match model.screen.live.frozen {
+        Some(at) => Span::styled(format!("  FROZEN {}", format::clock(at, look.zone)), base.patch(look.theme.title)),
+        None => Span::styled("  LIVE", base.patch(look.theme.title)),
+    });
+    left.push(Span::styled(if model.options.allow_changes { "  changes allowed" } else { "  read-only" }, base));
+    let mut counts = Vec::new();
+    if tally.up > 0 {
+        counts.push(format!("{} up", tally.up));
+    }
+    if tally.stale > 0 {
+        counts.push(format!("{} STALE", tally.stale));
+    }
+    if tally.down > 0 {
+        counts.push(format!("{} DOWN", tally.down));
+    }
+    if tally.pending > 0 {
+        counts.push(format!("{} pending", tally.pending));
+    }
+    match model.prompts.len() {
+        0 => {}
+        1 => counts.push("1 QUESTION".to_owned()),
+        more => counts.push(format!("{more} QUESTIONS")),
+    }
+    let right = format!("{}  {} ", counts.join("  "), format::clock(model.now, look.zone));
+    let right_width = width(&right).min(usize::from(area.width));
+    let [left_area, right_area] =
+        Layout::horizontal([Constraint::Min(0), Constraint::Length(u16::try_from(right_width).unwrap_or(u16::MAX))])
+            .areas(area);
+    frame.render_widget(Paragraph::new(Line::from(left)).style(base), left_area);
+    frame.render_widget(Paragraph::new(Line::styled(right, base)).style(base), right_area);
+}
+
+/// The line being edited, else a sentence about the last key, else the keys that work now.
+fn draw_footer(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect) {
+    let base = look.theme.footer;
+    if let Some(editing) = &model.screen.editing {
+        let prefix = match editing.purpose {
+            Purpose::Filter => " filter: ",
+            Purpose::Search => " search: ",
+        };
+        let room = usize::from(area.width).saturating_sub(width(prefix) + 1);
+        let scroll = editing.input.visual_scroll(room);
+        let shown: String = skip_columns(editing.input.value(), scroll);
+        let cursor = editing.input.visual_cursor().saturating_sub(scroll);
+        let line = Line::from(vec![Span::styled(prefix, look.theme.title), Span::styled(shown, look.theme.text)]);
+        frame.render_widget(Paragraph::new(line).style(base), area);
+        let column = area.x.saturating_add(u16::try_from(width(prefix) + cursor).unwrap_or(u16::MAX));
+        if column < area.right() {
+            frame.set_cursor_position(Position::new(column, area.y));
+        }
+        return;
+    }
+    if let Some((text, _)) = &model.screen.notice {
+        let line = fit(&format!(" {text}"), usize::from(area.width), look.glyphs);
+        frame.render_widget(Paragraph::new(Line::styled(line, look.theme.warning)).style(base), area);
+        return;
+    }
+    let context = action::context(model);
+    let mut spans = vec![Span::raw(" ")];
+    let mut used = 1;
+    for action in action::hints(model) {
+        let Some(key) = look.keymap.hint(context, action.name) else { continue };
+        let needed = width(&key) + 1 + width(action.hint) + 2;
+        if used + needed > usize::from(area.width) {
+            break;
+        }
+        used += needed;
+        spans.push(Span::styled(key, look.theme.footer_key));
+        spans.push(Span::styled(format!(" {}  ", action.hint), look.theme.footer));
+    }
+    if context != Context::Prompt && model.screen.overlays.is_empty() {
+        let panels: String = Panel::ALL.map(|panel| panel.number().to_string()).join("/");
+        let needed = width(&panels) + width(" panels  ");
+        if used + needed <= usize::from(area.width) {
+            spans.push(Span::styled(panels, look.theme.footer_key));
+            spans.push(Span::styled(" panels  ", look.theme.footer));
+        }
+    }
+    frame.render_widget(Paragraph::new(Line::from(spans)).style(base), area);
+}
+
+/// How many cells a text takes.
+pub fn width(text: &str) -> usize {
+    unicode_width::UnicodeWidthStr::width(text)
+}
+
+/// A text cut to a width, with a mark where it was cut.
+pub fn fit(text: &str, room: usize, glyphs: &Glyphs) -> String {
+    if width(text) <= room {
+        return text.to_owned();
+    }
+    let mut cut = String::new();
+    let mut used = 0;
+    for character in text.chars() {
+        let cells = unicode_width::UnicodeWidthChar::width(character).unwrap_or(0);
+        if used + cells + 1 > room {
+            break;
+        }
+        used += cells;
+        cut.push(character);
+    }
+    if room > 0 {
+        cut.push_str(glyphs.ellipsis);
+    }
+    cut
+}
+
+fn skip_columns(text: &str, columns: usize) -> String {
+    let mut skipped = 0;
+    let rest = text.chars().skip_while(|character| {
+        let skip = skipped < columns;
+        skipped += unicode_width::UnicodeWidthChar::width(*character).unwrap_or(0);
+        skip
+    });
+    clean_line(&rest.collect::<String>())
+}
+
+/// Wraps a text at blanks to a width; words longer than a line are cut into pieces. At least one line.
+pub fn wrap(text: &str, room: usize) -> Vec<String> {
+    let room = room.max(1);
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let mut word = word.to_owned();
+        loop {
+            let line = lines.last_mut().expect("there is always a line");
+            let gap = usize::from(!line.is_empty());
+            if width(line) + gap + width(&word) <= room {
+                if gap == 1 {
+                    line.push(' ');
+                }
+                line.push_str(&word);
+                break;
+            }
+            if !line.is_empty() {
+                lines.push(String::new());
+                continue;
+            }
+            let mut used = 0;
+            let split = word
+                .char_indices()
+                .find(|(index, character)| {
+                    used += unicode_width::UnicodeWidthChar::width(*character).unwrap_or(0);
+                    used > room && *index > 0
+                })
+                .map_or(word.len(), |(index, _)| index);
+            let rest = word.split_off(split);
+            line.push_str(&word);
+            if rest.is_empty() {
+                break;
+            }
+            word = rest;
+            lines.push(String::new());
+        }
+    }
+    lines
+}
+
+/// The first row to show so that `selected` of `count` rows stands in the middle where it can.
+pub fn offset(selected: usize, count: usize, height: usize) -> usize {
+    selected.saturating_sub(height / 2).min(count.saturating_sub(height))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_and_wrapped_by_cells() {
+        let glyphs = Glyphs::default();
+        assert_eq!(fit("abcdef", 6, &glyphs), "abcdef");
+        assert_eq!(fit("abcdef", 4, &glyphs), "abc…");
+        assert_eq!(fit("日本語", 4, &glyphs), "日…");
+        assert_eq!(fit("abc", 0, &glyphs), "");
+        assert_eq!(wrap("one two three", 7), vec!["one two", "three"]);
+        assert_eq!(wrap("abcdefgh", 3), vec!["abc", "def", "gh"]);
+        assert_eq!(wrap("a abcdef", 3), vec!["a", "abc", "def"]);
+        assert_eq!(wrap("", 3), vec![""]);
+        assert_eq!(wrap("日本", 1), vec!["日", "本"]);
+    }
+
+    #[test]
+    fn the_selected_row_is_always_shown() {
+        for count in 0..40 {
+            for height in 1..20 {
+                for selected in 0..count {
+                    let first = offset(selected, count, height);
+                    assert!(first <= selected && selected < first + height, "{selected} of {count} in {height}");
+                }
+            }
+        }
+    }
+}

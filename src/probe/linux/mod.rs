@@ -9,7 +9,6 @@ pub mod rdma_sysfs;
 mod rdma_testing;
 pub mod rdma_tool;
 pub mod stream;
-//STREAM
 
 use super::Probe;
 

@@ -21,7 +21,7 @@ use crate::fabric::text::clean_line;
 
 /// What everything is drawn with.
 #[derive(Clone, Copy)]
-pub struct Look<'a> {
+pub struct Paint<'a> {
     /// Styles by role.
     pub theme: &'a Theme,
     /// Characters by role.
@@ -32,7 +32,7 @@ pub struct Look<'a> {
     pub zone: &'a TimeZone,
 }
 
-impl Look<'_> {
+impl Paint<'_> {
     /// The style of a gravity.
     pub fn gravity(&self, gravity: Gravity) -> Style {
         match gravity {
@@ -50,32 +50,32 @@ impl Look<'_> {
 const NARROW: u16 = 60;
 
 /// Draws everything.
-pub fn draw(frame: &mut Frame<'_>, model: &Model, look: Look<'_>) {
+pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>) {
     let area = frame.area();
     if area.width == 0 || area.height == 0 {
         return;
     }
     let [header, body, footer] =
         Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)]).areas(area);
-    draw_header(frame, model, look, header);
-    draw_body(frame, model, look, body);
+    draw_header(frame, model, paint, header);
+    draw_body(frame, model, paint, body);
     for layer in &model.screen.overlays {
         match layer {
-            Overlay::Help { scroll } => overlay::help::draw(frame, model, look, body, *scroll),
-            Overlay::Evidence(evidence) => overlay::evidence::draw(frame, look, body, evidence),
+            Overlay::Help { scroll } => overlay::help::draw(frame, model, paint, body, *scroll),
+            Overlay::Evidence(evidence) => overlay::evidence::draw(frame, paint, body, evidence),
         }
     }
     if let Some(prompt) = model.prompts.first() {
-        overlay::prompt::draw(frame, model, look, body, prompt);
+        overlay::prompt::draw(frame, model, paint, body, prompt);
     }
-    draw_footer(frame, model, look, footer);
+    draw_footer(frame, model, paint, footer);
 }
 
-fn draw_body(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, body: Rect) {
+fn draw_body(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, body: Rect) {
     if body.width < NARROW {
         match model.screen.focus {
-            Focus::Tree => panel::tree::draw(frame, model, look, body),
-            Focus::Panel => draw_panel(frame, model, look, body),
+            Focus::Tree => panel::tree::draw(frame, model, paint, body),
+            Focus::Panel => draw_panel(frame, model, paint, body),
         }
         return;
     }
@@ -86,51 +86,51 @@ fn draw_body(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, body: Rect) {
     };
     let [tree, border, panel] =
         Layout::horizontal([Constraint::Length(tree_width), Constraint::Length(1), Constraint::Min(0)]).areas(body);
-    panel::tree::draw(frame, model, look, tree);
+    panel::tree::draw(frame, model, paint, tree);
     let rule: Vec<Line<'_>> =
-        (0..border.height).map(|_| Line::styled(look.glyphs.vertical, look.theme.border)).collect();
+        (0..border.height).map(|_| Line::styled(paint.glyphs.vertical, paint.theme.border)).collect();
     frame.render_widget(Paragraph::new(rule), border);
-    draw_panel(frame, model, look, panel);
+    draw_panel(frame, model, paint, panel);
 }
 
-fn draw_panel(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect) {
+fn draw_panel(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) {
     let [tabs, content] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
     let focused = model.screen.focus == Focus::Panel;
     let mut spans = vec![Span::raw(" ")];
     for panel in Panel::ALL {
         let label = format!("{} {}", panel.number(), panel.title());
         let style = if panel != model.screen.panel {
-            look.theme.dim
+            paint.theme.dim
         } else if focused {
-            look.theme.title.patch(look.theme.selection)
+            paint.theme.title.patch(paint.theme.selection)
         } else {
-            look.theme.title
+            paint.theme.title
         };
         spans.push(Span::styled(label, style));
         spans.push(Span::raw("  "));
     }
     if !model.screen.filter.is_empty() {
-        spans.push(Span::styled(format!("filter: {}", model.screen.filter.text()), look.theme.warning));
+        spans.push(Span::styled(format!("filter: {}", model.screen.filter.text()), paint.theme.warning));
     }
     frame.render_widget(Paragraph::new(Line::from(spans)), tabs);
     match model.screen.panel {
-        Panel::GuestLink => panel::guest::draw(frame, model, look, content),
-        Panel::Live => panel::live::draw(frame, model, look, content),
-        Panel::Events => panel::events::draw(frame, model, look, content),
+        Panel::GuestLink => panel::guest::draw(frame, model, paint, content),
+        Panel::Live => panel::live::draw(frame, model, paint, content),
+        Panel::Events => panel::events::draw(frame, model, paint, content),
     }
 }
 
 /// Words, not signs: inventory, mode, whether changes are allowed, how the targets stand, the time.
-fn draw_header(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect) {
-    let base = look.theme.header;
+fn draw_header(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) {
+    let base = paint.theme.header;
     let tally = condition::tally(model);
-    let mut left = vec![Span::styled(" rdmascope", base.patch(look.theme.title))];
+    let mut left = vec![Span::styled(" rdmascope", base.patch(paint.theme.title))];
     if !model.options.inventory.is_empty() {
         left.push(Span::styled(format!("  {}", model.options.inventory), base));
     }
     left.push(match model.screen.live.frozen {
-        Some(at) => Span::styled(format!("  FROZEN {}", format::clock(at, look.zone)), base.patch(look.theme.title)),
-        None => Span::styled("  LIVE", base.patch(look.theme.title)),
+        Some(at) => Span::styled(format!("  FROZEN {}", format::clock(at, paint.zone)), base.patch(paint.theme.title)),
+        None => Span::styled("  LIVE", base.patch(paint.theme.title)),
     });
     left.push(Span::styled(if model.options.allow_changes { "  changes allowed" } else { "  read-only" }, base));
     let mut counts = Vec::new();
@@ -151,7 +151,7 @@ fn draw_header(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect)
         1 => counts.push("1 QUESTION".to_owned()),
         more => counts.push(format!("{more} QUESTIONS")),
     }
-    let right = format!("{}  {} ", counts.join("  "), format::clock(model.now, look.zone));
+    let right = format!("{}  {} ", counts.join("  "), format::clock(model.now, paint.zone));
     let right_width = width(&right).min(usize::from(area.width));
     let [left_area, right_area] =
         Layout::horizontal([Constraint::Min(0), Constraint::Length(u16::try_from(right_width).unwrap_or(u16::MAX))])
@@ -161,8 +161,8 @@ fn draw_header(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect)
 }
 
 /// The line being edited, else a sentence about the last key, else the keys that work now.
-fn draw_footer(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect) {
-    let base = look.theme.footer;
+fn draw_footer(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) {
+    let base = paint.theme.footer;
     if let Some(editing) = &model.screen.editing {
         let prefix = match editing.purpose {
             Purpose::Filter => " filter: ",
@@ -172,7 +172,7 @@ fn draw_footer(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect)
         let scroll = editing.input.visual_scroll(room);
         let shown: String = skip_columns(editing.input.value(), scroll);
         let cursor = editing.input.visual_cursor().saturating_sub(scroll);
-        let line = Line::from(vec![Span::styled(prefix, look.theme.title), Span::styled(shown, look.theme.text)]);
+        let line = Line::from(vec![Span::styled(prefix, paint.theme.title), Span::styled(shown, paint.theme.text)]);
         frame.render_widget(Paragraph::new(line).style(base), area);
         let column = area.x.saturating_add(u16::try_from(width(prefix) + cursor).unwrap_or(u16::MAX));
         if column < area.right() {
@@ -181,29 +181,29 @@ fn draw_footer(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect)
         return;
     }
     if let Some((text, _)) = &model.screen.notice {
-        let line = fit(&format!(" {text}"), usize::from(area.width), look.glyphs);
-        frame.render_widget(Paragraph::new(Line::styled(line, look.theme.warning)).style(base), area);
+        let line = fit(&format!(" {text}"), usize::from(area.width), paint.glyphs);
+        frame.render_widget(Paragraph::new(Line::styled(line, paint.theme.warning)).style(base), area);
         return;
     }
     let context = action::context(model);
     let mut spans = vec![Span::raw(" ")];
     let mut used = 1;
     for action in action::hints(model) {
-        let Some(key) = look.keymap.hint(context, action.name) else { continue };
+        let Some(key) = paint.keymap.hint(context, action.name) else { continue };
         let needed = width(&key) + 1 + width(action.hint) + 2;
         if used + needed > usize::from(area.width) {
             break;
         }
         used += needed;
-        spans.push(Span::styled(key, look.theme.footer_key));
-        spans.push(Span::styled(format!(" {}  ", action.hint), look.theme.footer));
+        spans.push(Span::styled(key, paint.theme.footer_key));
+        spans.push(Span::styled(format!(" {}  ", action.hint), paint.theme.footer));
     }
     if context != Context::Prompt && model.screen.overlays.is_empty() {
         let panels: String = Panel::ALL.map(|panel| panel.number().to_string()).join("/");
         let needed = width(&panels) + width(" panels  ");
         if used + needed <= usize::from(area.width) {
-            spans.push(Span::styled(panels, look.theme.footer_key));
-            spans.push(Span::styled(" panels  ", look.theme.footer));
+            spans.push(Span::styled(panels, paint.theme.footer_key));
+            spans.push(Span::styled(" panels  ", paint.theme.footer));
         }
     }
     frame.render_widget(Paragraph::new(Line::from(spans)).style(base), area);

@@ -5,42 +5,42 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::super::view::{Look, fit, wrap};
+use super::super::view::{Paint, fit, wrap};
 use crate::app::evidence::Evidence;
 use crate::app::format;
 
 /// Draws the overlay.
-pub fn draw(frame: &mut Frame<'_>, look: Look<'_>, area: Rect, evidence: &Evidence) {
-    let inner = super::open(frame, look, area, area.width, area.height, format!(" Evidence: {} ", evidence.title));
+pub fn draw(frame: &mut Frame<'_>, paint: Paint<'_>, area: Rect, evidence: &Evidence) {
+    let inner = super::open(frame, paint, area, area.width, area.height, format!(" Evidence: {} ", evidence.title));
     let room = usize::from(inner.width);
     let mut head: Vec<Line<'_>> = wrap(&evidence.conclusion, room)
         .into_iter()
         .filter(|line| !line.is_empty())
-        .map(|line| Line::styled(line, look.theme.title))
+        .map(|line| Line::styled(line, paint.theme.title))
         .collect();
     if let Some(observation) = &evidence.observation {
         let command = format!("$ {}", crate::fabric::text::clean_line(&observation.command));
-        head.extend(wrap(&command, room).into_iter().take(4).map(|line| Line::styled(line, look.theme.text)));
+        head.extend(wrap(&command, room).into_iter().take(4).map(|line| Line::styled(line, paint.theme.text)));
         let when = format!(
             "on {}  at {}  took {}  {}",
             observation.target,
-            format::clock(observation.at, look.zone),
+            format::clock(observation.at, paint.zone),
             format::duration(observation.duration),
             evidence.outcome(),
         );
-        head.push(Line::styled(fit(&when, room, look.glyphs), look.theme.dim));
+        head.push(Line::styled(fit(&when, room, paint.glyphs), paint.theme.dim));
     } else {
         let text = format!("{} on {}: {}", evidence.reference.source, evidence.reference.target, evidence.outcome());
-        head.push(Line::styled(fit(&text, room, look.glyphs), look.theme.dim));
+        head.push(Line::styled(fit(&text, room, paint.glyphs), paint.theme.dim));
     }
-    head.push(Line::styled(look.glyphs.horizontal.repeat(room), look.theme.border));
+    head.push(Line::styled(paint.glyphs.horizontal.repeat(room), paint.theme.border));
     let head_height = u16::try_from(head.len()).unwrap_or(u16::MAX).min(inner.height / 2);
     let [top, text] = Layout::vertical([Constraint::Length(head_height), Constraint::Min(0)]).areas(inner);
     frame.render_widget(Paragraph::new(head), top);
     let lines = evidence.lines();
     if lines.is_empty() {
         let empty = if evidence.observation.is_some() { "(no output)" } else { "" };
-        frame.render_widget(Paragraph::new(Line::styled(empty, look.theme.dim)), text);
+        frame.render_widget(Paragraph::new(Line::styled(empty, paint.theme.dim)), text);
         return;
     }
     let height = usize::from(text.height);
@@ -52,18 +52,18 @@ pub fn draw(frame: &mut Frame<'_>, look: Look<'_>, area: Rect, evidence: &Eviden
         .take(height)
         .map(|(number, content)| {
             let cited = *number == evidence.line && evidence.line > 0;
-            let mark = if cited { look.glyphs.broken } else { " " };
+            let mark = if cited { paint.glyphs.broken } else { " " };
             let gutter = if *number > 0 { format!("{mark}{number:>5} ") } else { "       ".to_owned() };
             let style = if !needle.is_empty() && content.to_lowercase().contains(&needle) {
-                look.theme.selection
+                paint.theme.selection
             } else if cited {
-                look.theme.title
+                paint.theme.title
             } else {
-                look.theme.text
+                paint.theme.text
             };
             Line::from(vec![
-                Span::styled(gutter, if cited { look.theme.title } else { look.theme.dim }),
-                Span::styled(fit(content, room.saturating_sub(7), look.glyphs), style),
+                Span::styled(gutter, if cited { paint.theme.title } else { paint.theme.dim }),
+                Span::styled(fit(content, room.saturating_sub(7), paint.glyphs), style),
             ])
         })
         .collect();

@@ -7,21 +7,21 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::super::view::{Look, fit, width};
+use super::super::view::{Paint, fit, width};
 use crate::app::action::{self, Context};
 use crate::app::model::Model;
 use crate::app::screen::Focus;
 
 /// Draws the overlay, the keys of the context below it first.
-pub fn draw(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect, scroll: usize) {
+pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, scroll: usize) {
     let below = match model.screen.focus {
         Focus::Tree => Context::Tree,
         Focus::Panel => model.screen.panel.context(),
     };
-    let lines = lines(look, below);
+    let lines = lines(paint, below);
     let inner = super::open(
         frame,
-        look,
+        paint,
         area,
         area.width.saturating_sub(8).min(100),
         u16::try_from(lines.len()).unwrap_or(u16::MAX),
@@ -37,15 +37,15 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect, sc
         .take(height)
         .map(|(keys, description)| {
             if description.is_empty() {
-                return Line::styled(keys.clone(), look.theme.title);
+                return Line::styled(keys.clone(), paint.theme.title);
             }
-            let keys = fit(keys, key_room, look.glyphs);
+            let keys = fit(keys, key_room, paint.glyphs);
             let gap = " ".repeat(key_room.saturating_sub(width(&keys)) + 2);
-            let text = fit(description, room.saturating_sub(key_room + 2), look.glyphs);
+            let text = fit(description, room.saturating_sub(key_room + 2), paint.glyphs);
             Line::from(vec![
-                Span::styled(keys, look.theme.footer_key),
+                Span::styled(keys, paint.theme.footer_key),
                 Span::raw(gap),
-                Span::styled(text, look.theme.text),
+                Span::styled(text, paint.theme.text),
             ])
         })
         .collect();
@@ -54,12 +54,12 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect, sc
 
 /// Keys and descriptions; a heading has no description. The context below comes first, then what works everywhere, then
 /// the others.
-fn lines(look: Look<'_>, below: Context) -> Vec<(String, String)> {
+fn lines(paint: Paint<'_>, below: Context) -> Vec<(String, String)> {
     let mut order = vec![below, Context::Global];
     order.extend(Context::ALL.into_iter().filter(|context| *context != below && *context != Context::Global));
     let mut lines = Vec::new();
     for context in order {
-        let bound: BTreeSet<&str> = look.keymap.table(context).map(|(_, action)| action).collect();
+        let bound: BTreeSet<&str> = paint.keymap.table(context).map(|(_, action)| action).collect();
         if bound.is_empty() {
             continue;
         }
@@ -69,7 +69,7 @@ fn lines(look: Look<'_>, below: Context) -> Vec<(String, String)> {
         lines.push((heading(context).to_owned(), String::new()));
         for action in action::ALL.iter().filter(|action| bound.contains(action.name)) {
             let keys: Vec<String> =
-                look.keymap.table(context).filter(|(_, name)| *name == action.name).map(|(key, _)| key).collect();
+                paint.keymap.table(context).filter(|(_, name)| *name == action.name).map(|(key, _)| key).collect();
             lines.push((keys.join(" "), action.description.to_owned()));
         }
     }

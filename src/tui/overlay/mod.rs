@@ -9,15 +9,15 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::widgets::{Block, Clear};
 
-use super::view::Look;
+use super::view::Paint;
 
 /// Clears a frame of at most this inner size in the middle of `area`, with a title; returns the room inside.
-fn open(frame: &mut Frame<'_>, look: Look<'_>, area: Rect, columns: u16, rows: u16, title: String) -> Rect {
+fn open(frame: &mut Frame<'_>, paint: Paint<'_>, area: Rect, columns: u16, rows: u16, title: String) -> Rect {
     let width = columns.saturating_add(4).min(area.width);
     let height = rows.saturating_add(2).min(area.height);
     let outer = Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
     frame.render_widget(Clear, outer);
-    let block = if look.glyphs.set == super::glyphs::GlyphSet::Ascii {
+    let block = if paint.glyphs.set == super::glyphs::GlyphSet::Ascii {
         Block::bordered().border_set(ratatui::symbols::border::Set {
             top_left: "+",
             top_right: "+",
@@ -32,7 +32,7 @@ fn open(frame: &mut Frame<'_>, look: Look<'_>, area: Rect, columns: u16, rows: u
         Block::bordered()
     };
     let block =
-        block.border_style(look.theme.border).style(look.theme.text).title(Line::styled(title, look.theme.title));
+        block.border_style(paint.theme.border).style(paint.theme.text).title(Line::styled(title, paint.theme.title));
     let inner = block.inner(outer);
     frame.render_widget(block, outer);
     Rect { x: inner.x + u16::from(inner.width > 2), width: inner.width.saturating_sub(2), ..inner }

@@ -5,29 +5,29 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
-use super::super::view::{Look, wrap};
+use super::super::view::{Paint, wrap};
 use crate::app::action::Context;
 use crate::app::model::Model;
 use crate::app::prompt::{Prompt, PromptKind};
 
 /// Draws the oldest open question.
-pub fn draw(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect, prompt: &Prompt) {
+pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, prompt: &Prompt) {
     let columns = area.width.saturating_sub(8).min(76);
     let room = usize::from(columns).max(1);
     let PromptKind::UnknownHostKey(key) = &prompt.kind;
-    let yes = look.keymap.hint(Context::Prompt, "answer-yes").unwrap_or_default();
-    let no = look.keymap.hint(Context::Prompt, "answer-no").unwrap_or_default();
+    let yes = paint.keymap.hint(Context::Prompt, "answer-yes").unwrap_or_default();
+    let no = paint.keymap.hint(Context::Prompt, "answer-no").unwrap_or_default();
     let paragraphs = [
-        (format!("The host key of {} ({}) is not known.", key.host, prompt.target), look.theme.title),
-        (format!("{} {}", key.algorithm, key.fingerprint), look.theme.title),
+        (format!("The host key of {} ({}) is not known.", key.host, prompt.target), paint.theme.title),
+        (format!("{} {}", key.algorithm, key.fingerprint), paint.theme.title),
         (
             "Compare the fingerprint with what the machine's own console or its admin says. If it differs, \
              someone may stand between you and it."
                 .to_owned(),
-            look.theme.text,
+            paint.theme.text,
         ),
-        (format!("{yes}  trust it, write it to {} and connect", key.recorded_in), look.theme.text),
-        (format!("{no}  refuse it; nothing is sent to this host"), look.theme.text),
+        (format!("{yes}  trust it, write it to {} and connect", key.recorded_in), paint.theme.text),
+        (format!("{no}  refuse it; nothing is sent to this host"), paint.theme.text),
     ];
     let mut lines = Vec::new();
     for (text, style) in paragraphs {
@@ -40,6 +40,6 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect, pr
         more => format!(" {} asks (1 of {more}) ", prompt.target),
     };
     let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX);
-    let inner = super::open(frame, look, area, columns, rows, title);
+    let inner = super::open(frame, paint, area, columns, rows, title);
     frame.render_widget(Paragraph::new(lines), inner);
 }

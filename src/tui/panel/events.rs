@@ -5,7 +5,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::super::view::{Look, fit, offset, width, wrap};
+use super::super::view::{Paint, fit, offset, width, wrap};
 use crate::app::events::{self, Event};
 use crate::app::format;
 use crate::app::message::Severity;
@@ -13,11 +13,11 @@ use crate::app::model::Model;
 use crate::app::screen::Focus;
 
 /// Draws the panel.
-pub fn draw(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect) {
+pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) {
     let shown: Vec<&Event> = events::shown(model).collect();
     let Some(last) = shown.len().checked_sub(1) else {
         let text = if model.events.is_empty() { " nothing happened yet" } else { " nothing passes the filter" };
-        frame.render_widget(Paragraph::new(Line::styled(text, look.theme.dim)), area);
+        frame.render_widget(Paragraph::new(Line::styled(text, paint.theme.dim)), area);
         return;
     };
     let position = match model.screen.events.selected {
@@ -25,7 +25,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect) {
         None => last,
     };
     let room = usize::from(area.width).saturating_sub(1);
-    let detail = detail_lines(shown[position], look, room);
+    let detail = detail_lines(shown[position], paint, room);
     let detail_height = u16::try_from(detail.len() + 1).unwrap_or(u16::MAX).min(area.height / 2);
     let [list, below] = Layout::vertical([Constraint::Min(0), Constraint::Length(detail_height)]).areas(area);
     let focused = model.screen.focus == Focus::Panel;
@@ -38,50 +38,50 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect) {
         .skip(offset(position, shown.len(), height.max(1)))
         .take(height)
         .map(|(index, event)| {
-            let line = event_line(event, look, room, target_room);
-            if index == position && focused { line.patch_style(look.theme.selection) } else { line }
+            let line = event_line(event, paint, room, target_room);
+            if index == position && focused { line.patch_style(paint.theme.selection) } else { line }
         })
         .collect();
     frame.render_widget(Paragraph::new(lines), list);
-    let rule = look.glyphs.horizontal.repeat(usize::from(below.width));
+    let rule = paint.glyphs.horizontal.repeat(usize::from(below.width));
     let follows = if model.screen.events.selected.is_none() { "follows the newest" } else { "" };
     let mut detail_shown = vec![Line::from(vec![
-        Span::styled(fit(&rule, 3, look.glyphs), look.theme.border),
-        Span::styled(format!(" {} of {} {follows}", position + 1, shown.len()), look.theme.dim),
+        Span::styled(fit(&rule, 3, paint.glyphs), paint.theme.border),
+        Span::styled(format!(" {} of {} {follows}", position + 1, shown.len()), paint.theme.dim),
     ])];
     detail_shown.extend(detail);
     frame.render_widget(Paragraph::new(detail_shown), below);
 }
 
-fn mark<'a>(event: &Event, look: Look<'a>) -> Span<'a> {
+fn mark<'a>(event: &Event, paint: Paint<'a>) -> Span<'a> {
     match event.severity {
         Severity::Info => Span::raw("  "),
-        Severity::Warning => Span::styled(format!("{} ", look.glyphs.warning), look.theme.warning),
-        Severity::Error => Span::styled(format!("{} ", look.glyphs.error), look.theme.error),
+        Severity::Warning => Span::styled(format!("{} ", paint.glyphs.warning), paint.theme.warning),
+        Severity::Error => Span::styled(format!("{} ", paint.glyphs.error), paint.theme.error),
     }
 }
 
-fn event_line<'a>(event: &Event, look: Look<'a>, room: usize, target_room: usize) -> Line<'a> {
+fn event_line<'a>(event: &Event, paint: Paint<'a>, room: usize, target_room: usize) -> Line<'a> {
     let target = event.target.as_ref().map_or("", |id| id.as_str());
-    let target = fit(target, target_room, look.glyphs);
+    let target = fit(target, target_room, paint.glyphs);
     let gap = " ".repeat(target_room.saturating_sub(width(&target)) + 2);
-    let clock = format::clock(event.at, look.zone);
+    let clock = format::clock(event.at, paint.zone);
     let text_room = room.saturating_sub(1 + width(&clock) + 2 + 2 + target_room + 2);
     let style = match event.severity {
-        Severity::Info => look.theme.text,
-        Severity::Warning => look.theme.warning,
-        Severity::Error => look.theme.error,
+        Severity::Info => paint.theme.text,
+        Severity::Warning => paint.theme.warning,
+        Severity::Error => paint.theme.error,
     };
     Line::from(vec![
-        Span::styled(format!(" {clock}  "), look.theme.dim),
-        mark(event, look),
-        Span::styled(target, look.theme.title),
+        Span::styled(format!(" {clock}  "), paint.theme.dim),
+        mark(event, paint),
+        Span::styled(target, paint.theme.title),
         Span::raw(gap),
-        Span::styled(fit(&event.text, text_room, look.glyphs), style),
+        Span::styled(fit(&event.text, text_room, paint.glyphs), style),
     ])
 }
 
-fn detail_lines<'a>(event: &Event, look: Look<'a>, room: usize) -> Vec<Line<'a>> {
+fn detail_lines<'a>(event: &Event, paint: Paint<'a>, room: usize) -> Vec<Line<'a>> {
     let severity = match event.severity {
         Severity::Info => "info",
         Severity::Warning => "warning",
@@ -90,10 +90,10 @@ fn detail_lines<'a>(event: &Event, look: Look<'a>, room: usize) -> Vec<Line<'a>>
     let target = event.target.as_ref().map_or(String::new(), |id| format!("{id}: "));
     let mut lines: Vec<Line<'_>> = wrap(&format!("{severity}  {target}{}", event.text), room.saturating_sub(1))
         .into_iter()
-        .map(|line| Line::styled(format!(" {line}"), look.theme.text))
+        .map(|line| Line::styled(format!(" {line}"), paint.theme.text))
         .collect();
     if let Some(reference) = &event.evidence {
-        lines.push(Line::styled(format!(" read from {}", reference.source), look.theme.dim));
+        lines.push(Line::styled(format!(" read from {}", reference.source), paint.theme.dim));
     }
     lines
 }

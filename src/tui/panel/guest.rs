@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::super::view::{Look, fit, offset, width, wrap};
+use super::super::view::{Paint, fit, offset, width, wrap};
 use crate::app::condition;
 use crate::app::connection::Connection;
 use crate::app::format;
@@ -16,13 +16,13 @@ use crate::app::screen::Focus;
 use crate::fabric::TargetId;
 
 /// Draws the panel.
-pub fn draw(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect) {
+pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) {
     let Some(target) = model.selected_target() else {
-        frame.render_widget(Paragraph::new(Line::styled(" no targets", look.theme.dim)), area);
+        frame.render_widget(Paragraph::new(Line::styled(" no targets", paint.theme.dim)), area);
         return;
     };
     let room = usize::from(area.width).saturating_sub(1);
-    let mut lines = target_lines(model, look, target, room);
+    let mut lines = target_lines(model, paint, target, room);
     let rows = guest_link::rows(model, target);
     let stale = condition::is_stale(model, target) && !rows.is_empty();
     let height = usize::from(area.height).saturating_sub(lines.len());
@@ -37,11 +37,11 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect) {
             position = body.len();
         }
         let cell = chosen.then_some(model.screen.guest.cell);
-        body.extend(row_lines(row, look, room, label_room, cell, stale));
+        body.extend(row_lines(row, paint, room, label_room, cell, stale));
     }
     if rows.is_empty() {
         let text = if model.screen.filter.is_empty() { " nothing was read yet" } else { " nothing passes the filter" };
-        body.push(Line::styled(text, look.theme.dim));
+        body.push(Line::styled(text, paint.theme.dim));
     }
     let count = body.len();
     let first = if focused { offset(position, count, height.max(1)) } else { 0 };
@@ -50,30 +50,30 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect) {
     if hidden > 0
         && let Some(last) = shown.last_mut()
     {
-        *last = Line::styled(format!(" {} {} more lines below", look.glyphs.ellipsis, hidden + 1), look.theme.dim);
+        *last = Line::styled(format!(" {} {} more lines below", paint.glyphs.ellipsis, hidden + 1), paint.theme.dim);
     }
     lines.append(&mut shown);
     frame.render_widget(Paragraph::new(lines), area);
 }
 
 /// The target's name, how it is reached and how well it answers; and the problem, if there is one.
-pub fn target_lines<'a>(model: &Model, look: Look<'_>, id: &TargetId, room: usize) -> Vec<Line<'a>> {
+pub fn target_lines<'a>(model: &Model, paint: Paint<'_>, id: &TargetId, room: usize) -> Vec<Line<'a>> {
     let Some(target) = model.targets.get(id) else { return Vec::new() };
     let condition = condition::of_target(model, id);
     let mut spans = vec![
-        Span::styled(format!(" {id}"), look.theme.title),
+        Span::styled(format!(" {id}"), paint.theme.title),
         Span::raw("  "),
-        Span::styled(condition.word, look.gravity(condition.gravity)),
+        Span::styled(condition.word, paint.gravity(condition.gravity)),
     ];
     let used: usize = spans.iter().map(|span| width(&span.content)).sum();
     let facts = connection_facts(target);
-    spans.push(Span::styled(fit(&format!("  {facts}"), room.saturating_sub(used), look.glyphs), look.theme.dim));
+    spans.push(Span::styled(fit(&format!("  {facts}"), room.saturating_sub(used), paint.glyphs), paint.theme.dim));
     let mut lines = vec![Line::from(spans)];
     if let Connection::BackingOff { problem, .. } | Connection::Failed { problem } = &target.connection {
         let sentences = [
-            (&problem.what, look.theme.error),
-            (&problem.cause, look.theme.text),
-            (&problem.next_step, look.theme.title),
+            (&problem.what, paint.theme.error),
+            (&problem.cause, paint.theme.text),
+            (&problem.next_step, paint.theme.title),
         ];
         for (sentence, style) in sentences {
             if !sentence.is_empty() {
@@ -90,7 +90,7 @@ pub fn target_lines<'a>(model: &Model, look: Look<'_>, id: &TargetId, room: usiz
         && let Some(last) = last
     {
         let text = format!(" the values below are {} old", format::age(last, model.now));
-        lines.push(Line::styled(text, look.theme.stale));
+        lines.push(Line::styled(text, paint.theme.stale));
     }
     lines
 }
@@ -123,29 +123,29 @@ fn label_room(rows: &[Row], room: usize) -> usize {
 /// One row as lines: values that do not fit go on below, so that nothing is hidden.
 fn row_lines<'a>(
     row: &Row,
-    look: Look<'_>,
+    paint: Paint<'_>,
     room: usize,
     label_room: usize,
     selected_cell: Option<usize>,
     stale: bool,
 ) -> Vec<Line<'a>> {
     if row.is_section() {
-        let rule = look.glyphs.horizontal.repeat(room.saturating_sub(width(&row.label) + 3).min(12));
+        let rule = paint.glyphs.horizontal.repeat(room.saturating_sub(width(&row.label) + 3).min(12));
         return vec![Line::from(vec![
-            Span::styled(format!(" {} ", row.label), look.theme.title),
-            Span::styled(rule, look.theme.border),
+            Span::styled(format!(" {} ", row.label), paint.theme.title),
+            Span::styled(rule, paint.theme.border),
         ])];
     }
     let indent = label_room + 3;
-    let label = fit(&row.label, label_room, look.glyphs);
+    let label = fit(&row.label, label_room, paint.glyphs);
     let gap = " ".repeat(label_room.saturating_sub(width(&label)) + 1);
-    let label_style = if selected_cell.is_some() { look.theme.selection } else { look.theme.dim };
+    let label_style = if selected_cell.is_some() { paint.theme.selection } else { paint.theme.dim };
     let mut spans = vec![Span::raw("  "), Span::styled(label, label_style), Span::raw(gap)];
     let mut lines = Vec::new();
     let mut used = indent;
     for (index, cell) in row.cells.iter().enumerate() {
-        let style: Style = if stale { look.theme.stale } else { look.gravity(cell.gravity) };
-        let style = if selected_cell == Some(index) { style.patch(look.theme.selection) } else { style };
+        let style: Style = if stale { paint.theme.stale } else { paint.gravity(cell.gravity) };
+        let style = if selected_cell == Some(index) { style.patch(paint.theme.selection) } else { style };
         let pieces = if width(&cell.text) <= room.saturating_sub(indent) {
             vec![cell.text.clone()]
         } else {

@@ -1,7 +1,188 @@
-//! x
-use super::super::view::Look;
-use crate::app::model::Model;
+//! The *Live* panel: graphs of one target on one time axis, each with its ceiling and what there is to say about it.
+
 use ratatui::Frame;
-use ratatui::layout::Rect;
-/// x
-pub fn draw(_frame: &mut Frame<'_>, _model: &Model, _look: Look<'_>, _area: Rect) {}
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::super::view::{Paint, fit, width, wrap};
+use super::super::widget::graph::{self, Form, GraphSeries};
+use super::guest::target_lines;
+use crate::app::format;
+use crate::app::live::{self, Ceiling, Graph, LinePoint};
+use crate::app::model::Model;
+use crate::app::screen::Focus;
+use crate::fabric::{Attribute, Entity, Timestamp};
+
+/// Cells for the numbers of the scale; the same in all graphs, so that their time axes lie under each other.
+const GUTTER: u16 = 11;
+/// The lowest graph, title line included.
+const LOWEST: u16 = 5;
+/// The highest graph: more says no more.
+const HIGHEST: u16 = 14;
+/// Samples further apart than this many periods are not connected.
+const GAP_PERIODS: f64 = 3.0;
+
+/// Draws the panel.
+pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) {
+    let Some(target) = model.selected_target() else {
+        frame.render_widget(Paragraph::new(Line::styled(" no targets", paint.theme.dim)), area);
+        return;
+    };
+    let room = usize::from(area.width).saturating_sub(1);
+    let mut head = target_lines(model, paint, target, room);
+    head.push(axis_line(model, paint));
+    let head_height = u16::try_from(head.len()).unwrap_or(u16::MAX).min(area.height);
+    let [top, body] = Layout::vertical([Constraint::Length(head_height), Constraint::Min(0)]).areas(area);
+    frame.render_widget(Paragraph::new(head), top);
+    let graphs = live::graphs(model, target);
+    if graphs.is_empty() {
+        frame.render_widget(Paragraph::new(nothing(model, paint, room)), body);
+        return;
+    }
+    let selected = model.screen.live.selected.min(graphs.len() - 1);
+    let sentences = graphs.iter().map(|graph| sentences(graph, room).len()).max().unwrap_or(0);
+    let sentences = u16::try_from(sentences).unwrap_or(0);
+    // As many graphs as fit at the lowest height, the selected one among them; then all of them share the room.
+    let fitting = usize::from(body.height / (LOWEST + sentences)).max(1);
+    let count = fitting.min(graphs.len());
+    let first = super::super::view::offset(selected, graphs.len(), count);
+    let each = (body.height / u16::try_from(count).unwrap_or(1)).min(HIGHEST + sentences);
+    let mut y = body.y;
+    for (index, graph) in graphs.iter().enumerate().skip(first).take(count) {
+        let last = index + 1 == first + count;
+        let height = each.min(body.bottom().saturating_sub(y));
+        let place = Rect { y, height, ..body };
+        draw_graph(frame, model, paint, place, graph, model.screen.focus == Focus::Panel && index == selected);
+        y = y.saturating_add(height);
+        if last && index + 1 < graphs.len() && y < body.bottom() {
+            let text = format!(" {} {} more graphs below", paint.glyphs.ellipsis, graphs.len() - index - 1);
+            frame.render_widget(Paragraph::new(Line::styled(text, paint.theme.dim)), Rect { y, height: 1, ..body });
+        }
+    }
+}
+
+/// What is shown: the window, whether it stands still, where the cursor is.
+fn axis_line<'a>(model: &Model, paint: Paint<'_>) -> Line<'a> {
+    let live = &model.screen.live;
+    let mut spans = vec![Span::styled(format!(" window {}", format::span(u64::from(live.window()))), paint.theme.dim)];
+    if let Some(at) = live.frozen {
+        spans.push(Span::styled(format!("  FROZEN at {}", format::clock(at, paint.zone)), paint.theme.warning));
+    }
+    if live.cursor.is_some() {
+        let text = format!("  cursor {}", format::clock(cursor_time(model), paint.zone));
+        spans.push(Span::styled(text, paint.theme.title));
+    }
+    Line::from(spans)
+}
+
+fn nothing<'a>(model: &Model, paint: Paint<'_>, room: usize) -> Vec<Line<'a>> {
+    let text = if !model.screen.filter.is_empty() {
+        "nothing passes the filter".to_owned()
+    } else {
+        let presence = model.selected_target().and_then(|target| {
+            let guest = crate::fabric::EntityId::new(target, Entity::Guest);
+            model.fabric.text(&guest, Attribute::RdmaPresence)
+        });
+        presence.map_or_else(|| "no counters were read yet".to_owned(), ToOwned::to_owned)
+    };
+    wrap(&text, room).into_iter().map(|line| Line::styled(format!(" {line}"), paint.theme.dim)).collect()
+}
+
+/// The moment under the cursor, or the right edge without one.
+fn cursor_time(model: &Model) -> Timestamp {
+    let edge = model.shown_time();
+    match model.screen.live.cursor {
+        Some(seconds) => edge - jiff::SignedDuration::from_secs(i64::from(seconds)),
+        None => edge,
+    }
+}
+
+/// What stands under a graph: who does not publish, and why there is no ceiling.
+fn sentences(graph: &Graph, room: usize) -> Vec<String> {
+    let mut parts: Vec<String> = graph.sentence.iter().cloned().collect();
+    if let Ceiling::Unknown(why) = &graph.ceiling {
+        parts.push(format!("ceiling unknown: {}", why.strip_prefix("not observable: ").unwrap_or(why)));
+    }
+    if parts.is_empty() { Vec::new() } else { wrap(&parts.join("; "), room.saturating_sub(1)) }
+}
+
+fn draw_graph(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, graph: &Graph, selected: bool) {
+    let room = usize::from(area.width).saturating_sub(1);
+    let edge = model.shown_time();
+    let window = model.screen.live.window();
+    // A little more than the window, so that the line comes in from beyond the left edge.
+    let from = edge - jiff::SignedDuration::from_secs(i64::from(window) + 5);
+    let at = cursor_time(model);
+    let mut title = vec![Span::styled(
+        format!(" {}", graph.title),
+        if selected { paint.theme.title.patch(paint.theme.selection) } else { paint.theme.title },
+    )];
+    let mut used = width(&graph.title) + 1;
+    for (index, line) in graph.lines.iter().enumerate() {
+        let value = fresh_value(model, line, at);
+        let text =
+            format!("  {} {}", line.label, value.map_or_else(|| "-".to_owned(), |value| graph.unit.format(value)));
+        used += width(&text);
+        if used <= room {
+            title.push(Span::styled(text, paint.theme.series(index)));
+        }
+    }
+    let below = sentences(graph, room);
+    let below_height = u16::try_from(below.len()).unwrap_or(0).min(area.height.saturating_sub(2));
+    let [title_area, plot, text_area] =
+        Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(below_height)]).areas(area);
+    frame.render_widget(Paragraph::new(Line::from(title)), title_area);
+    let lines: Vec<Line<'_>> = below
+        .into_iter()
+        .map(|line| Line::styled(format!(" {}", fit(&line, room, paint.glyphs)), paint.theme.unknown))
+        .collect();
+    frame.render_widget(Paragraph::new(lines), text_area);
+    if graph.lines.is_empty() {
+        return;
+    }
+    let points: Vec<Vec<(f64, Option<f64>)>> =
+        graph.lines.iter().map(|line| seconds_ago(&line.points(model, from, edge), edge)).collect();
+    let form = if graph.lines.len() == 1 { Form::Area } else { Form::Line };
+    let series: Vec<GraphSeries<'_>> = graph
+        .lines
+        .iter()
+        .zip(&points)
+        .enumerate()
+        .map(|(index, (line, points))| GraphSeries {
+            points,
+            style: paint.theme.series(index),
+            label: line.label,
+            form: if index == 0 { Form::Area } else { form },
+        })
+        .collect();
+    let unit = graph.unit;
+    let format = move |value: f64| unit.format(value);
+    let mut widget = graph::Graph::new(&format, paint.theme, paint.glyphs);
+    widget.series = &series;
+    widget.window_seconds = f64::from(window);
+    widget.right_edge_seconds = edge.as_millisecond() as f64 / 1000.0;
+    widget.gap_seconds = GAP_PERIODS * model.options.period.as_secs_f64() + longest_step(graph);
+    widget.gutter = GUTTER;
+    widget.cursor_seconds_ago = model.screen.live.cursor.map(f64::from);
+    if let Ceiling::Known(value, name) = &graph.ceiling {
+        widget.ceiling = Some(graph::Ceiling { value: *value, name });
+    }
+    frame.render_widget(widget, plot);
+}
+
+/// Queue pairs are read every few seconds, not each second.
+fn longest_step(graph: &Graph) -> f64 {
+    if graph.attribute == Attribute::ForeignQueuePairs { 8.0 } else { 0.0 }
+}
+
+/// The value under the cursor, unless it is too old to stand for that moment.
+fn fresh_value(model: &Model, line: &live::Line, at: Timestamp) -> Option<f64> {
+    let newest = line.keys.iter().filter_map(|key| model.series.get(key)?.at(at)).map(|point| point.at).max()?;
+    let limit = GAP_PERIODS * model.options.period.as_secs_f64() + 8.0;
+    (at.duration_since(newest).as_secs_f64() <= limit).then(|| line.value_at(model, at)).flatten()
+}
+
+fn seconds_ago(points: &[LinePoint], edge: Timestamp) -> Vec<(f64, Option<f64>)> {
+    points.iter().map(|(at, value)| (edge.duration_since(*at).as_secs_f64(), *value)).collect()
+}

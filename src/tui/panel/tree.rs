@@ -5,22 +5,22 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::super::view::{Look, fit, offset, width};
+use super::super::view::{Paint, fit, offset, width};
 use crate::app::condition::{self, Gravity};
 use crate::app::model::Model;
 use crate::app::screen::Focus;
 use crate::app::tree::{self, Node};
 
 /// Draws the tree.
-pub fn draw(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect) {
+pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) {
     let [title, list] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
     let focused = model.screen.focus == Focus::Tree;
-    let style = if focused { look.theme.title.patch(look.theme.selection) } else { look.theme.title };
+    let style = if focused { paint.theme.title.patch(paint.theme.selection) } else { paint.theme.title };
     frame.render_widget(Paragraph::new(Line::from(vec![Span::raw(" "), Span::styled("Fabric", style)])), title);
     let rows = tree::rows(model);
     if rows.is_empty() {
         let text = if model.order.is_empty() { " no targets" } else { " nothing passes the filter" };
-        frame.render_widget(Paragraph::new(Line::styled(text, look.theme.dim)), list);
+        frame.render_widget(Paragraph::new(Line::styled(text, paint.theme.dim)), list);
         return;
     }
     let selected = model.screen.tree.selected.as_ref();
@@ -34,8 +34,8 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect) {
         .take(height)
         .map(|(index, row)| {
             let mark = match row.folded {
-                Some(true) => look.glyphs.folded,
-                Some(false) => look.glyphs.unfolded,
+                Some(true) => paint.glyphs.folded,
+                Some(false) => paint.glyphs.unfolded,
                 None => " ",
             };
             // A folded target answers for what it hides.
@@ -53,19 +53,19 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, look: Look<'_>, area: Rect) {
             let indent = "  ".repeat(usize::from(row.depth));
             let word_room = room.saturating_sub(4).min(width(&condition.word));
             let label_room = room.saturating_sub(word_room + 2);
-            let label = fit(&format!(" {indent}{mark} {}", row.label), label_room, look.glyphs);
+            let label = fit(&format!(" {indent}{mark} {}", row.label), label_room, paint.glyphs);
             let gap = room.saturating_sub(width(&label) + word_room + 1);
             let stale = condition::is_stale(model, row.node.target()) && matches!(row.node, Node::Entity(_));
-            let label_style = if stale { look.theme.stale } else { look.theme.text };
-            let word_style = if stale { look.theme.stale } else { look.gravity(condition.gravity) };
+            let label_style = if stale { paint.theme.stale } else { paint.theme.text };
+            let word_style = if stale { paint.theme.stale } else { paint.gravity(condition.gravity) };
             let line = Line::from(vec![
                 Span::styled(label, label_style),
                 Span::raw(" ".repeat(gap)),
-                Span::styled(fit(&condition.word, word_room, look.glyphs), word_style),
+                Span::styled(fit(&condition.word, word_room, paint.glyphs), word_style),
                 Span::raw(" "),
             ]);
             if index == position {
-                let selection = if focused { look.theme.selection } else { look.theme.title };
+                let selection = if focused { paint.theme.selection } else { paint.theme.title };
                 line.patch_style(selection)
             } else {
                 line

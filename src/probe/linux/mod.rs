@@ -8,7 +8,7 @@ pub mod rdma_sysfs;
 #[cfg(test)]
 mod rdma_testing;
 pub mod rdma_tool;
-//STREAM
+pub mod stream;
 
 use super::Probe;
 

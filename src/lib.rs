@@ -20,3 +20,4 @@ pub mod collect;
 pub mod config;
 pub mod fabric;
 pub mod probe;
+pub mod tui;

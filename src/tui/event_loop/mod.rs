@@ -1,0 +1,377 @@
+//! The loop of the console: signals first, then keys, then messages, then a frame if one is due. It draws on demand only,
+//! takes at most four milliseconds of messages before it looks at keys and frames again, and never waits for anything but
+//! the next thing that happens. All that it touches is handed in, so that tests drive it without a terminal.
+
+use std::future::poll_fn;
+use std::io::{self, ErrorKind};
+use std::task::Poll;
+use std::time::Duration;
+
+use color_eyre::eyre::{Result, WrapErr};
+use crossterm::event::Event;
+use futures::{Stream, StreamExt};
+use ratatui::Frame;
+use ratatui::layout::Size;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
+
+use super::frame::{FrameLimiter, Pace, Reason};
+use super::glyphs::Glyphs;
+use super::keymap::Keymap;
+use super::keys::{self, Keys};
+use super::screen::Screen;
+use super::signals::Signal;
+use super::terminal::{Device, background_panic};
+use super::theme::Theme;
+use crate::app::action::Context;
+use crate::app::{Effect, Message, Severity};
+use crate::fabric::{Text, Timestamp};
+
+/// The longest time that messages are taken in before keys and frames have their turn.
+const DRAIN: Duration = Duration::from_millis(4);
+/// How long the loop waits before it offers the rest of a frame to a terminal that was full.
+const RETRY: Duration = Duration::from_millis(10);
+/// How often the loop looks whether the terminal still exists (its reader would spin on a dead one) and other threads live.
+const CHECK: Duration = Duration::from_millis(500);
+
+/// What the loop runs: the model of the console, or a stand-in.
+pub trait Program {
+    /// Where keys go now.
+    fn context(&self) -> Context;
+    /// Takes in what happened, and says what is to be done outside.
+    fn update(&mut self, message: Message) -> Vec<Effect>;
+    /// Draws everything.
+    fn draw(&self, frame: &mut Frame, look: &Look);
+    /// A number that changes whenever something visible changed.
+    fn revision(&self) -> u64;
+}
+
+/// How the console looks, and which keys it knows.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// Colours and modifiers.
+    pub theme: Theme,
+    /// Characters.
+    pub glyphs: Glyphs,
+    /// Keys.
+    pub keymap: Keymap,
+    /// How often frames may come.
+    pub pace: Pace,
+    /// False draws modifiers only (`NO_COLOR`).
+    pub colours: bool,
+}
+
+/// What comes in and goes out besides the terminal.
+pub struct Inputs {
+    /// What happens.
+    pub messages: mpsc::Receiver<Message>,
+    /// Signals of the system.
+    pub signals: mpsc::Receiver<Signal>,
+    /// Takes what is to be done outside; it must not wait.
+    pub effects: Box<dyn FnMut(Effect)>,
+    /// The time that the taking in of messages is measured with.
+    pub now: Box<dyn Fn() -> Instant>,
+}
+
+/// Why the console ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// The user left.
+    Quit,
+    /// A signal came.
+    Signal(Signal),
+    /// The terminal no longer exists.
+    TerminalGone,
+}
+
+impl Exit {
+    /// The exit status of the program: 0 when the user left, else 128 and the number of the signal (that of `SIGHUP` for a
+    /// terminal that went without one).
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Quit => 0,
+            Self::Signal(signal) => 128 + signal.number(),
+            Self::TerminalGone => 128 + Signal::HangUp.number(),
+        }
+    }
+}
+
+/// Runs a program on a terminal until the user, a signal or the terminal ends it. The terminal is left in every case.
+pub async fn run<P: Program, D: Device>(program: P, look: Look, inputs: Inputs, mut device: D) -> Result<Exit> {
+    device.enter().wrap_err("the terminal refuses to be set up")?;
+    let screen = Screen::new(device.size(), look.colours)?;
+    let console = Console {
+        drawn: program.revision(),
+        limiter: FrameLimiter::new(look.pace, Instant::now()),
+        events: Some(device.events()),
+        keys: Keys::default(),
+        resized: Some(device.size()),
+        wanted: None,
+        effects: inputs.effects,
+        now: inputs.now,
+        program,
+        look,
+        device,
+        screen,
+    };
+    console.run(inputs.messages, inputs.signals).await
+}
+
+struct Console<P, D: Device> {
+    program: P,
+    look: Look,
+    device: D,
+    screen: Screen,
+    limiter: FrameLimiter,
+    keys: Keys,
+    /// `None` while the terminal is handed over.
+    events: Option<D::Events>,
+    effects: Box<dyn FnMut(Effect)>,
+    now: Box<dyn Fn() -> Instant>,
+    /// The revision of the program that was seen last.
+    drawn: u64,
+    /// A size that the screen does not have yet: of many only the last counts, and only when a frame is drawn.
+    resized: Option<Size>,
+    /// What is to be done before anything else.
+    wanted: Option<Wanted>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    Exit(Exit),
+    Suspend,
+    Resume,
+}
+
+/// What woke the loop.
+enum Turn {
+    Signal(Signal),
+    Check,
+    Event(Option<io::Result<Event>>),
+    Message(Message),
+    SequenceEnds,
+    Draw,
+    Write,
+}
+
+impl<P: Program, D: Device> Console<P, D> {
+    async fn run(mut self, mut messages: mpsc::Receiver<Message>, mut signals: mpsc::Receiver<Signal>) -> Result<Exit> {
+        let ended = self.turns(&mut messages, &mut signals).await;
+        self.events = None;
+        self.device.leave();
+        match ended {
+            // A terminal that was closed shows itself in many ways: an error of a read, of a write, of a mode.
+            Err(_) if self.device.is_gone() => Ok(Exit::TerminalGone),
+            ended => ended,
+        }
+    }
+
+    async fn turns(
+        &mut self,
+        messages: &mut mpsc::Receiver<Message>,
+        signals: &mut mpsc::Receiver<Signal>,
+    ) -> Result<Exit> {
+        let mut check = interval(CHECK);
+        check.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        self.limiter.request(Reason::News);
+        loop {
+            let turn = tokio::select! {
+                biased;
+                Some(signal) = signals.recv() => Turn::Signal(signal),
+                _ = check.tick() => Turn::Check,
+                event = next(&mut self.events) => Turn::Event(event),
+                Some(message) = messages.recv() => Turn::Message(message),
+                () = at(self.keys.deadline()) => Turn::SequenceEnds,
+                () = at(self.limiter.due()) => Turn::Draw,
+                () = sleep(RETRY), if !self.screen.is_idle() => Turn::Write,
+            };
+            match turn {
+                Turn::Signal(signal) => self.signal(signal),
+                Turn::Check => self.check(),
+                Turn::Event(event) => self.event(event)?,
+                Turn::Message(message) => self.update(message, Reason::News),
+                Turn::SequenceEnds => self.keys.forget(),
+                Turn::Draw | Turn::Write => {}
+            }
+            self.drain(messages).await?;
+            match self.wanted.take() {
+                Some(Wanted::Exit(exit)) => return Ok(exit),
+                Some(Wanted::Suspend) => self.suspend()?,
+                Some(Wanted::Resume) => self.resume()?,
+                None => {}
+            }
+            self.draw_if_due()?;
+        }
+    }
+
+    /// Takes in what has come meanwhile, for a few milliseconds, keys before messages.
+    async fn drain(&mut self, messages: &mut mpsc::Receiver<Message>) -> Result<()> {
+        let end = (self.now)() + DRAIN;
+        while self.wanted.is_none() {
+            if let Some(event) = arrived(&mut self.events).await {
+                self.event(event)?;
+            } else if let Ok(message) = messages.try_recv() {
+                self.update(message, Reason::News);
+            } else {
+                break;
+            }
+            if (self.now)() >= end {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        self.wanted = Some(match signal {
+            Signal::Stop => Wanted::Suspend,
+            Signal::Continue => Wanted::Resume,
+            ends => Wanted::Exit(Exit::Signal(ends)),
+        });
+    }
+
+    fn check(&mut self) {
+        if self.device.is_gone() {
+            self.wanted = Some(Wanted::Exit(Exit::TerminalGone));
+        } else if let Some(text) = background_panic() {
+            self.notice(
+                Severity::Error,
+                &format!("a part of rdmascope failed and may show nothing new any more: {text}"),
+            );
+        }
+    }
+
+    fn event(&mut self, event: Option<io::Result<Event>>) -> Result<()> {
+        let message = match event {
+            Some(Ok(Event::Key(key))) => {
+                self.keys.press(&self.look.keymap, self.program.context(), key, Instant::now())
+            }
+            Some(Ok(Event::Paste(text))) => keys::paste(self.program.context(), &text),
+            Some(Ok(Event::Resize(columns, rows))) => {
+                self.resized = Some(Size::new(columns, rows));
+                self.limiter.request(Reason::News);
+                None
+            }
+            Some(Ok(_)) => None,
+            Some(Err(error)) if error.kind() == ErrorKind::Interrupted => None,
+            Some(Err(error)) => return Err(error).wrap_err("the terminal cannot be read"),
+            None => {
+                self.wanted = Some(Wanted::Exit(Exit::TerminalGone));
+                None
+            }
+        };
+        if let Some(message) = message {
+            self.update(message, Reason::Answer);
+        }
+        Ok(())
+    }
+
+    fn update(&mut self, message: Message, reason: Reason) {
+        for effect in self.program.update(message) {
+            match effect {
+                Effect::Quit => self.wanted = Some(Wanted::Exit(Exit::Quit)),
+                Effect::Suspend => self.wanted = self.wanted.or(Some(Wanted::Suspend)),
+                Effect::Redraw => {
+                    self.resized = Some(self.device.size());
+                    self.limiter.request(Reason::Answer);
+                }
+                effect => (self.effects)(effect),
+            }
+        }
+        if self.program.revision() != self.drawn {
+            self.drawn = self.program.revision();
+            self.limiter.request(reason);
+        }
+    }
+
+    fn notice(&mut self, severity: Severity, text: &str) {
+        let notice = Message::Notice { target: None, at: Timestamp::now(), severity, text: Text::new(text) };
+        self.update(notice, Reason::Answer);
+    }
+
+    /// Gives the terminal to the shell until it gives it back.
+    fn suspend(&mut self) -> Result<()> {
+        self.events = None; // else its reader would take the shell's keys
+        if self.device.stop().wrap_err("the program cannot be suspended")? {
+            self.device.enter().wrap_err("the terminal cannot be taken again")?;
+            self.taken_again();
+        } else {
+            self.events = Some(self.device.events());
+            self.notice(Severity::Info, "cannot suspend: no shell is there that could continue the console");
+        }
+        Ok(())
+    }
+
+    /// Others stopped the process and continued it; the shell may have changed everything meanwhile.
+    fn resume(&mut self) -> Result<()> {
+        self.events = None;
+        self.device.resume().wrap_err("the terminal cannot be taken again")?;
+        self.taken_again();
+        Ok(())
+    }
+
+    fn taken_again(&mut self) {
+        self.events = Some(self.device.events());
+        self.keys.forget();
+        self.resized = Some(self.device.size());
+        self.limiter.request(Reason::Answer);
+    }
+
+    fn draw_if_due(&mut self) -> Result<()> {
+        if !self.screen.is_idle() {
+            self.write()?;
+        }
+        let now = Instant::now();
+        if self.limiter.due().is_none_or(|due| due > now) {
+            return Ok(());
+        }
+        if let Some(size) = self.resized.take() {
+            if size != self.screen.size() {
+                self.update(Message::Resized { columns: size.width, rows: size.height }, Reason::News);
+            }
+            self.screen.resize(size)?;
+        }
+        self.limiter.began(now);
+        let (program, look) = (&self.program, &self.look);
+        self.screen.draw(|frame| program.draw(frame, look))?;
+        self.write()
+    }
+
+    fn write(&mut self) -> Result<()> {
+        self.screen.write_to(&mut self.device).wrap_err("the terminal cannot be written to")?;
+        if self.screen.is_idle() {
+            self.limiter.written(Instant::now());
+        }
+        Ok(())
+    }
+}
+
+/// The next event; waits for ever while the terminal is handed over.
+async fn next<S: Stream + Unpin>(events: &mut Option<S>) -> Option<S::Item> {
+    match events {
+        Some(events) => events.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The next event if one is there already. The stream is asked in the name of this task: the reader of the terminal keeps
+/// the first waker that it is given, and one of nobody's would lose the next key.
+async fn arrived<S: Stream + Unpin>(events: &mut Option<S>) -> Option<Option<S::Item>> {
+    let events = events.as_mut()?;
+    poll_fn(|task| match events.poll_next_unpin(task) {
+        Poll::Ready(event) => Poll::Ready(Some(event)),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await
+}
+
+/// Waits for a moment; for ever if there is none.
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests;

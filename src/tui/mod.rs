@@ -1,0 +1,57 @@
+//! The screen: the only folder that knows a terminal. [`event_loop`] runs a [`Program`] on a [`terminal`]; [`keymap`],
+//! [`theme`] and [`glyphs`] say how it is used and how it looks; [`widget`] holds what panels draw with.
+
+pub mod definition;
+pub mod event_loop;
+pub mod frame;
+pub mod glyphs;
+pub mod keymap;
+pub mod keys;
+pub mod screen;
+pub mod signals;
+pub mod terminal;
+#[cfg(test)]
+pub(crate) mod testing;
+pub mod theme;
+pub mod widget;
+
+use std::time::Duration;
+
+use color_eyre::eyre::{Result, WrapErr};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+pub use definition::DefinitionError;
+pub use event_loop::{Exit, Inputs, Look, Program, run};
+pub use frame::Pace;
+pub use glyphs::{GlyphSet, Glyphs};
+pub use keymap::Keymap;
+pub use terminal::{Device, TerminalError, Tty, install_panic_hook};
+pub use theme::Theme;
+
+use crate::app::{Effect, Message};
+
+/// Shows a program on the terminal until it ends. It takes this thread, and gives it a runtime of its own: the screen
+/// shares no thread with anything that could be slow. `effects` must not wait.
+pub fn show<P: Program>(
+    program: P,
+    look: Look,
+    terminal: Tty,
+    messages: mpsc::Receiver<Message>,
+    effects: impl FnMut(Effect) + 'static,
+) -> Result<Exit> {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().wrap_err("no runtime for the screen")?;
+    let ended = runtime.block_on(async {
+        let signals = signals::listen().wrap_err("signals cannot be received")?;
+        let inputs = Inputs { messages, signals, effects: Box::new(effects), now: Box::new(Instant::now) };
+        run(program, look, inputs, terminal).await
+    });
+    runtime.shutdown_timeout(Duration::from_millis(200));
+    ended
+}
+
+/// False if the user asked for no colours (`NO_COLOR`, set and not empty).
+pub fn colours_wanted() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}

@@ -76,7 +76,7 @@ fn a_wait_in_vain_panics() {
 #[should_panic(expected = "the program ended")]
 fn a_wait_for_a_program_that_ended_panics_at_once() {
     let console = shell("echo short", &[]);
-    console.wait_for("what never comes", Duration::from_secs(3600), |view| view.has("else"));
+    console.wait_for("what never comes", Duration::from_hours(1), |view| view.has("else"));
 }
 
 #[test]

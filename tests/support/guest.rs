@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::parse::{self, Link, Process, QueuePair};
 
 /// How long one command may take. A guest is an emulated machine: a login alone can take seconds on a busy computer.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A login on a guest.
 #[derive(Clone, Debug)]
@@ -180,8 +180,14 @@ pub struct Changed {
 impl Drop for Changed {
     fn drop(&mut self) {
         let answer = self.guest.attempt(&self.put_back, PATIENCE);
-        if answer.status != 0 && !std::thread::panicking() {
-            panic!("{}: `{}` ended with {}: {}", self.guest.name, self.put_back, answer.status, answer.stderr);
-        }
+        // A second panic while one is on its way would hide the first.
+        assert!(
+            answer.status == 0 || std::thread::panicking(),
+            "{}: `{}` ended with {}: {}",
+            self.guest.name,
+            self.put_back,
+            answer.status,
+            answer.stderr
+        );
     }
 }

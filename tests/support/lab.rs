@@ -85,7 +85,7 @@ impl Lab {
         for guest in [&one, &two] {
             // What an interrupted run may have left.
             let order = "ip link set eth1 up mtu 1500; pkill -x 'ib_write_bw|ibv_rc_pingpong|ibv_ud_pingpong'; true";
-            if guest.attempt(order, Duration::from_secs(60)).status != 0 {
+            if guest.attempt(order, Duration::from_mins(1)).status != 0 {
                 return None;
             }
         }

@@ -295,7 +295,7 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn read_all(mut from: Box<dyn Read + Send>, shared: &(Mutex<Shared>, Condvar), writer: &Mutex<Box<dyn Write + Send>>) {
-    let mut buffer = [0_u8; 1 << 16];
+    let mut buffer = [0_u8; 1 << 13];
     let mut answered = 0;
     loop {
         // A terminal whose program is gone reads as an error.

@@ -75,7 +75,7 @@ impl Drop for Relay {
 fn carry(mut from: TcpStream, mut to: TcpStream, state: &State) {
     let _ = from.set_nodelay(true);
     let _ = from.set_read_timeout(Some(Duration::from_millis(100)));
-    let mut buffer = [0_u8; 1 << 15];
+    let mut buffer = [0_u8; 1 << 13];
     let mut gone = false;
     while !state.over.load(Ordering::SeqCst) {
         match from.read(&mut buffer) {

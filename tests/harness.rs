@@ -169,12 +169,13 @@ fn the_reader_understands_links_and_queue_pairs() {
 
 #[test]
 fn the_reader_understands_counters_gids_and_addresses() {
-    let counters = parse::counters("sent_pkts 12\nrcvd_pkts 0\nlifespan N/A\n");
+    let counters = parse::counters("sent_pkts:12\nrcvd_pkts:0\nlifespan:N/A\n");
     assert_eq!(counters.get("sent_pkts"), Some(&12));
     assert_eq!(counters.len(), 2);
     let gids = parse::gids(
-        "0|fe80:0000:0000:0000:5054:00ff:fe00:0111|RoCE v2|eth1\n1|0000:0000:0000:0000:0000:ffff:c0a8:640a|RoCE v2|eth1\n\
-         2|0000:0000:0000:0000:0000:0000:0000:0000||\n",
+        "gids/0:fe80:0000:0000:0000:5054:00ff:fe00:0111\ngids/1:0000:0000:0000:0000:0000:ffff:c0a8:640a\n\
+         gids/2:0000:0000:0000:0000:0000:0000:0000:0000\ngid_attrs/types/0:RoCE v2\ngid_attrs/types/1:RoCE v2\n\
+         gid_attrs/ndevs/1:eth1\n",
     );
     assert_eq!(gids.keys().copied().collect::<Vec<_>>(), [0, 1]);
     assert_eq!(gids[&1].0.to_string(), "::ffff:192.168.100.10");

@@ -58,17 +58,17 @@ pub struct Target<'a>(&'a Value);
 
 impl<'a> Target<'a> {
     /// A field of the target itself: `kind`, `reachable`.
-    pub fn field(&self, name: &str) -> &'a Value {
+    pub fn field(self, name: &str) -> &'a Value {
         &self.0[name]
     }
 
     /// The facts of an entity: `rdma-port/rxe0/1`.
-    pub fn entity(&self, name: &str) -> Option<&'a serde_json::Map<String, Value>> {
+    pub fn entity(self, name: &str) -> Option<&'a serde_json::Map<String, Value>> {
         self.0["facts"].get(name)?.as_object()
     }
 
     /// The entities of a kind: the rest of the name to the facts.
-    pub fn entities(&self, kind: &str) -> BTreeMap<&'a str, &'a serde_json::Map<String, Value>> {
+    pub fn entities(self, kind: &str) -> BTreeMap<&'a str, &'a serde_json::Map<String, Value>> {
         let facts = self.0["facts"].as_object().expect("facts{}");
         facts
             .iter()
@@ -78,27 +78,35 @@ impl<'a> Target<'a> {
 
     /// The state of an attribute: `known`, `needs-privilege`, ...
     #[track_caller]
-    pub fn state(&self, entity: &str, attribute: &str) -> &'a str {
+    pub fn state(self, entity: &str, attribute: &str) -> &'a str {
         self.fact(entity, attribute)["state"].as_str().expect("a state")
     }
 
     /// A known value as text.
     #[track_caller]
-    pub fn value(&self, entity: &str, attribute: &str) -> String {
+    pub fn value(self, entity: &str, attribute: &str) -> String {
         let fact = self.fact(entity, attribute);
         assert_eq!(fact["state"], "known", "{entity} {attribute}: {fact}");
         as_text(&fact["value"])
     }
 
+    /// A known list.
     #[track_caller]
-    fn fact(&self, entity: &str, attribute: &str) -> &'a Value {
+    pub fn list(self, entity: &str, attribute: &str) -> Vec<String> {
+        let fact = self.fact(entity, attribute);
+        let list = fact["value"].as_array().unwrap_or_else(|| panic!("{entity} {attribute} is no list: {fact}"));
+        list.iter().map(as_text).collect()
+    }
+
+    #[track_caller]
+    fn fact(self, entity: &str, attribute: &str) -> &'a Value {
         let facts = self.entity(entity).unwrap_or_else(|| panic!("no entity {entity} in {}", self.0));
         facts.get(attribute).unwrap_or_else(|| panic!("{entity} says nothing of {attribute}: {facts:?}"))
     }
 
     /// A raw counter: `counters` lies beside `facts` and has the same keys.
     #[track_caller]
-    pub fn counter(&self, entity: &str, name: &str) -> u64 {
+    pub fn counter(self, entity: &str, name: &str) -> u64 {
         let value = &self.0["counters"][entity][name];
         value.as_u64().unwrap_or_else(|| panic!("no counter {name} of {entity}, but {value} in {}", self.0["counters"]))
     }

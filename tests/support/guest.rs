@@ -105,17 +105,16 @@ impl Guest {
 
     /// The filled GID entries of `rxe0/1` from sysfs: index to GID, type and netdev.
     pub fn gids(&self) -> BTreeMap<u64, (Ipv6Addr, String, String)> {
-        parse::gids(&self.run(
-            "cd /sys/class/infiniband/rxe0/ports/1; for f in gids/*; do i=${f#gids/}; \
-             echo \"$i|$(cat $f)|$(cat gid_attrs/types/$i 2>/dev/null)|$(cat gid_attrs/ndevs/$i 2>/dev/null)\"; done",
-        ))
+        parse::gids(
+            &self.run(
+                "cd /sys/class/infiniband/rxe0/ports/1; grep -s . gids/* gid_attrs/types/* gid_attrs/ndevs/*; true",
+            ),
+        )
     }
 
     /// The hardware counters of `rxe0/1` from sysfs.
     pub fn counters(&self) -> BTreeMap<String, u64> {
-        parse::counters(
-            &self.run("cd /sys/class/infiniband/rxe0/ports/1/hw_counters; for f in *; do echo $f $(cat $f); done"),
-        )
+        parse::counters(&self.run("cd /sys/class/infiniband/rxe0/ports/1/hw_counters; grep . *"))
     }
 
     /// The MTU of an interface by `ip`.
@@ -162,6 +161,13 @@ pub struct Running {
     guest: Guest,
     /// Its process id in the guest.
     pub process: u64,
+}
+
+impl Running {
+    /// True if it runs on this guest.
+    pub fn is_on(&self, guest: &Guest) -> bool {
+        self.guest.name == guest.name
+    }
 }
 
 impl Drop for Running {

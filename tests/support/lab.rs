@@ -84,7 +84,9 @@ impl Lab {
         let (one, two) = (Guest::new("softroce1", &config), Guest::new("softroce2", &config));
         for guest in [&one, &two] {
             // What an interrupted run may have left.
-            let order = "ip link set eth1 up mtu 1500; pkill -x 'ib_write_bw|ibv_rc_pingpong|ibv_ud_pingpong'; true";
+            let order = "pkill -x 'ib_write_bw|ibv_rc_pingpong|ibv_ud_pingpong'; ip link set eth1 up mtu 1500 && \
+                         ip -o -4 addr show dev eth1 | while read -r a b c address d; do case $address in \
+                         192.168.100.1[01]/24) ;; *) ip addr del $address dev eth1;; esac; done";
             if guest.attempt(order, Duration::from_mins(1)).status != 0 {
                 return None;
             }

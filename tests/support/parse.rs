@@ -77,24 +77,34 @@ pub fn queue_pairs(text: &str) -> BTreeMap<u64, QueuePair> {
     text.lines().filter_map(line).collect()
 }
 
-/// Lines of `name value`.
+/// Lines of `name:value`.
 pub fn counters(text: &str) -> BTreeMap<String, u64> {
     text.lines()
         .filter_map(|line| {
-            let (name, value) = line.split_once(' ')?;
+            let (name, value) = line.split_once(':')?;
             Some((name.to_owned(), value.trim().parse().ok()?))
         })
         .collect()
 }
 
-/// Lines of `index|gid|type|netdev`, without the empty entries.
+/// Lines of `gids/INDEX:GID`, `gid_attrs/types/INDEX:TYPE` and `gid_attrs/ndevs/INDEX:NETDEV`, without the empty
+/// entries: index to GID, type and netdev.
 pub fn gids(text: &str) -> BTreeMap<u64, (Ipv6Addr, String, String)> {
-    text.lines()
-        .filter_map(|line| {
-            let [index, gid, kind, netdev] = line.split('|').collect::<Vec<_>>().try_into().ok()?;
-            let gid: Ipv6Addr = gid.trim().parse().ok()?;
-            let entry = (gid, kind.trim().to_owned(), netdev.trim().to_owned());
-            (!gid.is_unspecified()).then_some((index.trim().parse().ok()?, entry))
+    let column = |folder: &str| -> BTreeMap<u64, String> {
+        text.lines()
+            .filter_map(|line| {
+                let (index, value) = line.strip_prefix(folder)?.split_once(':')?;
+                Some((index.parse().ok()?, value.trim().to_owned()))
+            })
+            .collect()
+    };
+    let (kinds, netdevs) = (column("gid_attrs/types/"), column("gid_attrs/ndevs/"));
+    let word = |column: &BTreeMap<u64, String>, index: u64| column.get(&index).cloned().unwrap_or_default();
+    column("gids/")
+        .into_iter()
+        .filter_map(|(index, gid)| {
+            let gid: Ipv6Addr = gid.parse().ok()?;
+            (!gid.is_unspecified()).then(|| (index, (gid, word(&kinds, index), word(&netdevs, index))))
         })
         .collect()
 }

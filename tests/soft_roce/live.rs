@@ -10,7 +10,7 @@ use crate::{SLACK, START, lab_assert};
 
 /// RDMA traffic from the second guest to the first for some seconds, with this many queue pairs; comes back when the
 /// first guest's own counters have moved, with the moment of that.
-fn traffic(lab: &Lab, seconds: u32, pairs: u32) -> (Running, Running, Instant) {
+pub fn traffic(lab: &Lab, seconds: u32, pairs: u32) -> (Running, Running, Instant) {
     const COUNTER: &str = "/sys/class/infiniband/rxe0/ports/1/hw_counters/rcvd_pkts";
     let tool = format!("ib_write_bw -d rxe0 -x 1 -D {seconds} -q {pairs} -F -p 19600");
     let server = lab.one.start(&tool);
@@ -22,7 +22,7 @@ fn traffic(lab: &Lab, seconds: u32, pairs: u32) -> (Running, Running, Instant) {
 }
 
 /// What a guest's own counters say it sent and received in a second, over some seconds.
-fn true_rates(guest: &Guest) -> (f64, f64) {
+pub fn true_rates(guest: &Guest) -> (f64, f64) {
     let text = guest.run(
         "cd /sys/class/infiniband/rxe0/ports/1/hw_counters; read a x </proc/uptime; read s <sent_pkts; read r <rcvd_pkts; \
          sleep 3; read b x </proc/uptime; read t <sent_pkts; read q <rcvd_pkts; echo $a $b $s $t $r $q",

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::live::{traffic, true_rates};
 use crate::logins::{config_through, refused_logins, stranger_key, wait_until_alone};
 use crate::support::lab::Lab;
 use crate::support::pty::{Console, Size};
@@ -69,4 +70,18 @@ fn the_reader_sees_sessions_and_refused_logins() {
     lab_assert_eq!(refused.code(), Some(255), "the login is refused");
     lab_assert_eq!(refused_logins(&lab.one) - before, 1, "and the guest wrote it down");
     lab_assert_eq!(relay.connections(), 1, "over one connection");
+}
+
+#[test]
+fn the_reader_sees_traffic_and_its_queue_pairs() {
+    let Some(lab) = Lab::enter("the_reader_sees_traffic_and_its_queue_pairs") else { return };
+    lab_assert_eq!(true_rates(&lab.one), (0.0, 0.0), "no RDMA at rest");
+    let running = traffic(&lab, 30, 2);
+    let (sent, received) = true_rates(&lab.one);
+    lab_assert!(sent > 0.0 && received > 0.0, "packets each way: {sent} and {received}");
+    let pairs = lab.one.queue_pairs();
+    let of_test = pairs.values().filter(|pair| pair.owner == "ib_write_bw" && pair.kind == "RC").count();
+    lab_assert_eq!(of_test, 2, "two queue pairs: {pairs:?}");
+    drop(running);
+    lab.one.wait_until("no queue pair", "rdma res show qp", START, |text| !text.contains("ib_write_bw"));
 }

@@ -60,20 +60,6 @@ impl Guest {
         answer.stdout
     }
 
-    /// True if it answers.
-    pub fn answers(&self, within: Duration) -> bool {
-        self.attempt("true", within).status == 0
-    }
-
-    /// Waits until it answers.
-    #[track_caller]
-    pub fn wait_until_it_answers(&self, within: Duration) {
-        let deadline = Instant::now() + within;
-        while !self.answers(Duration::from_secs(20)) {
-            assert!(Instant::now() < deadline, "{} does not answer for {} s", self.name, within.as_secs());
-        }
-    }
-
     /// Asks again and again until `condition` holds for the output of a command; returns that output.
     #[track_caller]
     pub fn wait_until(

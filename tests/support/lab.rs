@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::guest::Guest;
 use super::pty::{Console, Size, View};
@@ -56,6 +56,11 @@ fn tell(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
+/// True where a skipped test is a failure.
+fn nothing_may_be_skipped() -> bool {
+    std::env::var_os("RDMASCOPE_NO_SKIP").is_some_and(|value| value == "1")
+}
+
 impl Lab {
     /// The lab with its guests in order, or nothing if it is not up: then the test is skipped, which is a failure where
     /// `RDMASCOPE_NO_SKIP` is 1.
@@ -65,7 +70,7 @@ impl Lab {
         let lab = Self::at(&directory, test);
         if lab.is_none() {
             assert!(
-                std::env::var_os("RDMASCOPE_NO_SKIP").is_none_or(|value| value != "1"),
+                !nothing_may_be_skipped(),
                 "{test}: the soft-RoCE lab is not up in {} and nothing may be skipped",
                 directory.display()
             );
@@ -87,8 +92,13 @@ impl Lab {
             let order = "pkill -x 'ib_write_bw|ibv_rc_pingpong|ibv_ud_pingpong'; ip link set eth1 up mtu 1500 && \
                          ip -o -4 addr show dev eth1 | while read -r a b c address d; do case $address in \
                          192.168.100.1[01]/24) ;; *) ip addr del $address dev eth1;; esac; done";
-            if guest.attempt(order, Duration::from_mins(1)).status != 0 {
-                return None;
+            // A guest may still be on its way up after a test that rebooted it and failed.
+            let patience = Duration::from_secs(if nothing_may_be_skipped() { 240 } else { 30 });
+            let deadline = Instant::now() + patience;
+            while guest.attempt(order, Duration::from_secs(30)).status != 0 {
+                if Instant::now() > deadline {
+                    return None;
+                }
             }
         }
         let before = ASSERTIONS.load(Ordering::SeqCst);

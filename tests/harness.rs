@@ -207,8 +207,23 @@ fn numbers_on_the_screen_are_read_with_their_prefix() {
     assert_eq!(words::number_in("12,345 packets"), Some(12345.0));
     assert_eq!(words::number_in("3M"), Some(3e6));
     assert_eq!(words::number_in("none"), None);
-    let console = shell("printf 'packets sent     2.4 k/s   7\\n'; read line", &[]);
-    console.wait_for("the row", PATIENCE, |view| words::number_after(view, "packets sent") == Some(2400.0));
+    assert_eq!(words::rate_in("12.5 kpkt/s  x"), Some(12500.0));
+    assert_eq!(words::rate_in("0 pkt/s"), Some(0.0));
+    assert_eq!(words::rate_in("12.5 kb/s"), None);
+    assert_eq!(words::rate_in("pkt/s"), None);
+}
+
+#[test]
+fn rates_and_states_are_found_on_the_screen() {
+    let script = "printf 'header\\r\\n \\342\\226\\276 softroce1   ok        | eth1 tx 5 kb/s\\r\\n   softroce1-lab  stale 4s   | x down\\r\\n'; \
+                  printf '%-30s| rxe0/1 packets      tx 2.4 kpkt/s\\r\\n%-30s| #####      rx 7 pkt/s\\r\\n'; read line";
+    let console = shell(script, &[]);
+    console.wait_for("the rates", PATIENCE, |view| words::packets(view) == Some((2400.0, 7.0)));
+    console.view(|view| {
+        assert!(words::is_up(view, "softroce1") && !words::is_stale(view, "softroce1"));
+        assert!(!words::is_up(view, "softroce1-lab") && words::is_stale(view, "softroce1-lab"));
+        assert!(!words::is_up(view, "softroce2"), "what is not there is not up");
+    });
 }
 
 #[test]

@@ -22,12 +22,10 @@ fn a_link_that_goes_down_is_on_the_screen_and_in_the_events() {
     println!("down on the screen after {:.1} s", took.as_secs_f64());
     lab_assert_eq!(lab.one.links()[0].state, "DOWN", "the guest says so too");
     console.keys(words::EVENTS);
-    sees(&console, "the event", limit, |view| view.has_row(&["softroce1", words::PORT_DOWN]));
+    sees(&console, "the event", limit, |view| view.has_row(&["softroce1", words::WENT_DOWN]));
 
     drop(down);
-    let took = sees(&console, "the event of coming back", limit, |view| {
-        view.has_row(&["softroce1", words::PORT_DOWN, words::PORT_UP])
-    });
+    let took = sees(&console, "the event of coming back", limit, |view| view.has_row(&["softroce1", words::CAME_UP]));
     println!("up in the events after {:.1} s", took.as_secs_f64());
     console.keys(words::GUEST_LINK);
     sees(&console, "an active port again", limit, |view| view.has_row(&["rxe0", words::PORT_UP]));
@@ -80,15 +78,13 @@ fn a_reboot_is_survived_and_counters_start_anew() {
     let console = lab.console(&["softroce1"], Size::LARGE);
     sees(&console, "softroce1 to be up", START, |view| words::is_up(view, "softroce1"));
     console.keys(words::LIVE);
-    sees(&console, "packet rates", START, |view| words::number_after(view, words::PACKETS_RECEIVED).is_some());
+    sees(&console, "packet rates", START, |view| words::packets(view).is_some());
 
     lab.one.attempt("echo b > /proc/sysrq-trigger", Duration::from_secs(5));
     sees(&console, "softroce1 not to be up", Duration::from_mins(1) + SLACK, |view| !words::is_up(view, "softroce1"));
     // No rate may come out of counters that fell: neither a wrap of 32 nor of 64 bits is plausible.
     let plausible = |view: &crate::support::pty::View<'_>| {
-        [words::PACKETS_SENT, words::PACKETS_RECEIVED]
-            .iter()
-            .all(|text| words::number_after(view, text).is_none_or(|rate| rate < 1e6))
+        words::packets(view).is_none_or(|(sent, received)| sent < 1e6 && received < 1e6)
     };
     let mut all_plausible = true;
     sees(&console, "softroce1 to be up by itself", BOOT, |view| {
@@ -97,7 +93,7 @@ fn a_reboot_is_survived_and_counters_start_anew() {
     });
     sees(&console, "packet rates again", START, |view| {
         all_plausible &= plausible(view);
-        words::number_after(view, words::PACKETS_RECEIVED).is_some()
+        words::packets(view).is_some()
     });
     console.holds_for("plausible rates", Duration::from_secs(5), plausible);
     lab_assert!(all_plausible, "no rate was ever drawn from counters that fell");

@@ -40,35 +40,30 @@ fn traffic_is_on_the_screen_with_its_process_and_queue_pairs() {
     console.keys(words::LIVE);
     sees(&console, "the missing byte rate to be explained", START, |view| view.has(words::NO_BYTES));
     sees(&console, "an unknown ceiling", START, |view| view.has_row(&words::CEILING_UNKNOWN));
-    sees(&console, "packet rates at rest", START, |view| {
-        words::number_after(view, words::PACKETS_SENT).is_some()
-            && words::number_after(view, words::PACKETS_RECEIVED).is_some()
-    });
+    sees(&console, "packet rates at rest", START, |view| words::packets(view) == Some((0.0, 0.0)));
 
     let (_server, _client, moved) = traffic(&lab, 40, 3);
-    let flowing = |view: &crate::support::pty::View<'_>, text: &str| {
-        words::number_after(view, text).is_some_and(|rate| rate > 0.0)
-    };
     sees(&console, "packets each way", Duration::from_secs(2) + SLACK, |view| {
-        flowing(view, words::PACKETS_SENT) && flowing(view, words::PACKETS_RECEIVED)
+        words::packets(view).is_some_and(|(sent, received)| sent > 0.0 && received > 0.0)
     });
     println!("packets were on the screen at most {:.1} s after they flowed", moved.elapsed().as_secs_f64());
     let (sent, received) = true_rates(&lab.one);
     println!("the guest itself: {sent:.0} packets a second sent, {received:.0} received");
     lab_assert!(received > 0.0, "traffic flows");
     // An emulated guest does not keep a steady rate; what is shown must be of its size.
-    let near = |shown: Option<f64>, truth: f64| shown.is_some_and(|shown| shown > truth / 4.0 && shown < truth * 4.0);
+    let near = |shown: f64, truth: f64| shown > truth / 4.0 && shown < truth * 4.0;
     sees(&console, "the received rate to be about right", Duration::from_secs(2) + SLACK, |view| {
-        near(words::number_after(view, words::PACKETS_RECEIVED), received)
+        words::packets(view).is_some_and(|(_, shown)| near(shown, received))
     });
     sees(&console, "no byte rate all the same", SLACK, |view| view.has(words::NO_BYTES));
 
     console.keys(words::GUEST_LINK);
-    let pairs: Vec<u64> =
-        lab.one.queue_pairs().into_iter().filter(|(_, pair)| pair.owner == "ib_write_bw").map(|(n, _)| n).collect();
-    lab_assert!(pairs.len() == 3, "the guest has three queue pairs of the test: {pairs:?}");
+    let pairs = lab.one.queue_pairs();
+    let of_test: Vec<_> = pairs.values().filter(|pair| pair.owner == "ib_write_bw").collect();
+    lab_assert!(of_test.len() == 3, "the guest has three queue pairs of the test: {pairs:?}");
+    let texts = words::queue_pairs_of("ib_write_bw", of_test[0].process.expect("an owner"), 3);
     sees(&console, "the process and its queue pairs", Duration::from_secs(5) + SLACK, |view| {
-        pairs.iter().all(|number| view.has_row(&["ib_write_bw", &number.to_string()]))
+        view.has_row(&[&texts[0], &texts[1]])
     });
     console.keys(words::QUIT);
     let status = console.wait_for_end(SLACK);

@@ -62,7 +62,7 @@ impl<'a> Target<'a> {
         &self.0[name]
     }
 
-    /// The facts of an entity: `rdma-port/rxe0/1`.
+    /// The facts of an entity: `rdma-port/rxe0/1`, and `guest` for the system itself.
     pub fn entity(self, name: &str) -> Option<&'a serde_json::Map<String, Value>> {
         self.0["facts"].get(name)?.as_object()
     }

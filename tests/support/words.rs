@@ -1,0 +1,101 @@
+//! The keys of the default key map and the words of the screen that the end-to-end tests rely on, in one place.
+
+use super::pty::View;
+
+/// Opens the panel *Guest link*.
+pub const GUEST_LINK: &str = "4";
+/// Opens the panel *Live*.
+pub const LIVE: &str = "5";
+/// Opens the panel *Events*.
+pub const EVENTS: &str = "8";
+/// Opens and closes the help.
+pub const HELP: &str = "?";
+/// Closes an overlay.
+pub const CLOSE: &str = "\x1b";
+/// Connects again, at the user's own wish.
+pub const RECONNECT: &str = "R";
+/// Leaves the console.
+pub const QUIT: &str = "q";
+
+/// Stands in the help overlay and nowhere else.
+pub const HELP_TITLE: &str = "Keys";
+/// State of a port that is up.
+pub const PORT_UP: &str = "ACTIVE";
+/// State of a port that is down.
+pub const PORT_DOWN: &str = "DOWN";
+/// A port that went down, in Events.
+pub const WENT_DOWN: &str = "ACTIVE -> DOWN";
+/// A port that came up again, in Events.
+pub const CAME_UP: &str = "DOWN -> ACTIVE";
+/// Why there is no byte rate.
+pub const NO_BYTES: &str = "not published by rxe";
+/// Why queue pairs of others are not listed.
+pub const NEEDS_PRIVILEGE: &str = "needs privilege";
+/// The ceiling of a port whose driver tells no honest rate: these words stand in one row.
+pub const CEILING_UNKNOWN: [&str; 2] = ["ceiling", "unknown"];
+/// A target whose values are old.
+pub const STALE: &str = "stale";
+/// Words by which a target in the tree is not up.
+pub const NOT_UP: [&str; 7] = ["stale", "down", "waiting", "connecting", "reading", "asks", "failed"];
+/// A refused key, in Events.
+pub const KEY_REFUSED: &str = "login refused";
+/// A reboot, in Events.
+pub const REBOOTED: &str = "was rebooted";
+/// Title of the graph of a port's packets, in *Live*.
+pub const PACKETS: &str = "rxe0/1 packets";
+/// Cells of the fabric tree, which stands on the left.
+pub const TREE_WIDTH: usize = 29;
+/// Rows of a graph, its title included, in which its newest values stand.
+const GRAPH_ROWS: usize = 6;
+
+/// Queue pairs of a process in *Guest link*: these texts stand in one row.
+pub fn queue_pairs_of(owner: &str, process: u64, pairs: usize) -> [String; 2] {
+    [format!("{owner} {process}"), format!("{pairs} RC on rxe0")]
+}
+
+/// What the fabric tree says of a target, without the rest of the row.
+pub fn tree_row(view: &View<'_>, target: &str) -> Option<String> {
+    let left = |row: String| row.chars().take(TREE_WIDTH).collect::<String>();
+    view.rows().into_iter().skip(1).map(left).find(|left| left.split_whitespace().any(|word| word == target))
+}
+
+/// True if the target stands in the tree and nothing there says that it is not up.
+pub fn is_up(view: &View<'_>, target: &str) -> bool {
+    tree_row(view, target).is_some_and(|left| !NOT_UP.iter().any(|word| left.contains(word)))
+}
+
+/// True if the tree says that the target is stale.
+pub fn is_stale(view: &View<'_>, target: &str) -> bool {
+    tree_row(view, target).is_some_and(|left| left.contains(STALE))
+}
+
+/// Packets a second, sent and received, as *Live* shows them for the port.
+pub fn packets(view: &View<'_>) -> Option<(f64, f64)> {
+    let rows = view.rows();
+    let title = rows.iter().position(|row| row.contains(PACKETS))?;
+    let graph = rows[title..].iter().take(GRAPH_ROWS).map(String::as_str).collect::<Vec<_>>().join("  ");
+    let rate = |label: &str| graph.split(label).skip(1).find_map(rate_in);
+    Some((rate(" tx ")?, rate(" rx ")?))
+}
+
+/// The number a text begins with, if packets a second follow it: `12.3 kpkt/s` is 12300.
+pub fn rate_in(text: &str) -> Option<f64> {
+    let text = text.trim_start();
+    let digits = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.')?;
+    text[digits..].trim_start_matches([' ', 'k', 'M', 'G']).starts_with("pkt/s").then(|| number_in(text))?
+}
+
+/// The first number of a text, with its `k`, `M` or `G`.
+pub fn number_in(text: &str) -> Option<f64> {
+    let start = text.find(|letter: char| letter.is_ascii_digit())?;
+    let digits = &text[start..];
+    let end = digits.find(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != ',');
+    let (number, rest) = digits.split_at(end.unwrap_or(digits.len()));
+    let factor = match rest.trim_start().chars().next() {
+        Some('k') => 1e3,
+        Some('M') => 1e6,
+        Some('G') => 1e9,
+        _ => 1.0,
+    };
+    number.replace(',', "").parse::<f64>().ok().map(|number| number * factor)
+}

@@ -83,7 +83,7 @@ pub async fn close(hops: &[Hop]) {
     for hop in hops.iter().rev() {
         if !hop.handle.is_closed() {
             let goodbye = async {
-                if hop.handle.disconnect(Disconnect::ByApplication, "", "").await.is_ok() {
+                if hop.handle.disconnect(Disconnect::ByApplication, "closed by rdmascope", "").await.is_ok() {
                     ended(hop.ends.clone()).await;
                 }
             };

@@ -149,9 +149,11 @@ impl Connected {
     /// Waits until the connection ends, and says why.
     pub async fn closed(&self) -> Text {
         let reason = handler::ended(self.ends.clone()).await;
-        // A jump host that went takes the target along: then its reason is the true one.
+        // A jump host that went takes the target along: then its reason is the true one, and it is there already,
+        // because the inner session lives in a channel of the outer one.
         for hop in self.session.iter().filter(|hop| hop.stop.is_jump) {
-            if let Some(reason) = hop.ends.borrow().as_ref() {
+            if hop.handle.is_closed() {
+                let reason = handler::ended(hop.ends.clone()).await;
                 return Text::new(&format!("jump host {}: {reason}", hop.stop));
             }
         }

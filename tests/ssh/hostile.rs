@@ -1,7 +1,7 @@
 //! Peers that stall, talk nonsense, or speak SSH and break its manners.
 
 use std::net::Ipv4Addr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rdmascope::collect::transport::TransportError;
@@ -9,11 +9,11 @@ use rdmascope::collect::transport::ssh::{ConnectError, Connected, Deadlines, Fai
 use rdmascope::config::openssh::{HostKeyChecking, HostSettings, IdentityAgent};
 use russh::keys::{Algorithm, PrivateKey};
 use russh::server::{Auth, Config, Handler, Msg, Session, run_stream};
-use russh::{Channel, ChannelId};
+use russh::{Channel, ChannelId, Sig};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::server::{PATIENCE, Server, connect, connect_route, eventually, finish, free_port, target};
+use crate::server::{PATIENCE, Server, connect, connect_route, eventually, finish, first_line, free_port, target};
 
 /// Deadlines that a test can wait for.
 const SHORT: Deadlines = Deadlines {
@@ -171,9 +171,19 @@ enum Manner {
     NeverAnswers,
     SendsTinyPieces,
     DisconnectsWithWords,
+    KeepsRunning,
 }
 
-struct Peer(Manner);
+/// What a client sends about a command, in its order.
+type Told = Arc<Mutex<Vec<String>>>;
+
+struct Peer(Manner, Told);
+
+impl Peer {
+    fn note(&self, what: &str) {
+        self.1.lock().expect("unpoisoned").push(what.to_owned());
+    }
+}
 
 impl Handler for Peer {
     type Error = russh::Error;
@@ -204,10 +214,29 @@ impl Handler for Peer {
                 session.exit_status_request(channel, 0)?;
                 session.close(channel)
             }
+            Manner::KeepsRunning => {
+                session.channel_success(channel)?;
+                session.data(channel, bytes_of(b"up\n"))
+            }
             Manner::DisconnectsWithWords => {
                 session.disconnect(russh::Disconnect::ByApplication, "going down for\u{1b}[31m reboot", "")
             }
         }
+    }
+
+    async fn signal(&mut self, _: ChannelId, signal: Sig, _: &mut Session) -> Result<(), russh::Error> {
+        self.note(&format!("{signal:?}"));
+        Ok(())
+    }
+
+    async fn channel_eof(&mut self, _: ChannelId, _: &mut Session) -> Result<(), russh::Error> {
+        self.note("eof");
+        Ok(())
+    }
+
+    async fn channel_close(&mut self, _: ChannelId, _: &mut Session) -> Result<(), russh::Error> {
+        self.note("close");
+        Ok(())
     }
 }
 
@@ -216,6 +245,12 @@ fn bytes_of(text: &'static [u8]) -> Vec<u8> {
 }
 
 async fn peer(manner: Manner) -> Connected {
+    noting_peer(manner).await.0
+}
+
+async fn noting_peer(manner: Manner) -> (Connected, Told) {
+    let told = Told::default();
+    let noted = told.clone();
     let (listener, port) = listen().await;
     let config = Config {
         keys: vec![PrivateKey::random(&mut rand::rng(), Algorithm::Ed25519).expect("a key")],
@@ -227,15 +262,16 @@ async fn peer(manner: Manner) -> Connected {
         // An unknown key is asked about on a first connection and accepted on a second.
         while let Ok((socket, _)) = listener.accept().await {
             let config = Arc::new(Config { keys: config.keys.clone(), ..Config::default() });
+            let peer = Peer(manner, noted.clone());
             tokio::spawn(async move {
-                if let Ok(session) = run_stream(config, socket, Peer(manner)).await {
+                if let Ok(session) = run_stream(config, socket, peer).await {
                     let _ = session.await;
                 }
             });
         }
     });
     let deadlines = Deadlines { command: SHORT.command, ..Deadlines::default() };
-    connect_route(vec![settings(port)], &None, deadlines).await.expect("connected")
+    (connect_route(vec![settings(port)], &None, deadlines).await.expect("connected"), told)
 }
 
 #[tokio::test]
@@ -266,4 +302,28 @@ async fn the_servers_last_words_are_kept_and_cleaned() {
     assert!(connected.exec("echo").await.is_err());
     let reason = tokio::time::timeout(PATIENCE, connected.closed()).await.expect("noticed");
     assert_eq!(reason, "the server ended the connection: going down for reboot");
+}
+
+#[tokio::test]
+async fn a_dropped_command_is_told_to_end_then_made_to() {
+    let (connected, told) = noting_peer(Manner::KeepsRunning).await;
+    let mut exec = connected.exec("stubborn").await.expect("started");
+    assert_eq!(first_line(&mut exec).await, "up");
+    drop(exec);
+    eventually("the channel is closed", || told.lock().expect("unpoisoned").last().is_some_and(|last| last == "close"))
+        .await;
+    assert_eq!(*told.lock().expect("unpoisoned"), ["TERM", "eof", "KILL", "close"]);
+}
+
+#[tokio::test]
+async fn the_end_of_the_input_is_told_once() {
+    let (connected, told) = noting_peer(Manner::KeepsRunning).await;
+    let mut exec = connected.exec("stubborn").await.expect("started");
+    assert_eq!(first_line(&mut exec).await, "up");
+    exec.end_input().await.expect("ended");
+    eventually("it was told", || !told.lock().expect("unpoisoned").is_empty()).await;
+    drop(exec);
+    eventually("the channel is closed", || told.lock().expect("unpoisoned").last().is_some_and(|last| last == "close"))
+        .await;
+    assert_eq!(*told.lock().expect("unpoisoned"), ["eof", "TERM", "KILL", "close"]);
 }

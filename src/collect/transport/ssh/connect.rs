@@ -80,16 +80,22 @@ pub async fn attempt(
 /// Ends sessions in good order, the innermost first.
 pub async fn close(hops: &[Hop]) {
     const PATIENCE: Duration = Duration::from_secs(1);
-    for hop in hops.iter().rev() {
-        if !hop.handle.is_closed() {
-            let goodbye = async {
-                if hop.handle.disconnect(Disconnect::ByApplication, "closed by rdmascope", "").await.is_ok() {
-                    ended(hop.ends.clone()).await;
-                }
-            };
-            if timeout(PATIENCE, goodbye).await.is_err() {
-                tracing::debug!(stop = %hop.stop, "cut, because it did not take the goodbye");
+    for (number, hop) in hops.iter().enumerate().rev() {
+        if hop.handle.is_closed() {
+            continue;
+        }
+        let goodbye = async {
+            if number + 1 < hops.len() {
+                // A server drops what it still had to forward when it is told goodbye. Its answer to this says that
+                // the goodbye of the session inside has gone out.
+                let _ = hop.handle.send_ping().await;
             }
+            if hop.handle.disconnect(Disconnect::ByApplication, "closed by rdmascope", "").await.is_ok() {
+                ended(hop.ends.clone()).await;
+            }
+        };
+        if timeout(PATIENCE, goodbye).await.is_err() {
+            tracing::debug!(stop = %hop.stop, "cut, because it did not take the goodbye");
         }
     }
 }

@@ -77,10 +77,17 @@ pub async fn serve(
             Some(backlog)
         }
         Err(error) => {
-            if error == TransportError::ExecRefused {
+            let runs_nothing = error == TransportError::ExecRefused;
+            let _ = started.send(Err(error));
+            if runs_nothing {
+                let closing = async {
+                    let _ = write.close().await;
+                    drain(&mut read).await;
+                };
+                let _ = timeout(WINDING_DOWN, closing).await;
+            } else {
                 wind_down(&mut read, &write, &input_ended).await;
             }
-            let _ = started.send(Err(error));
             None
         }
     };

@@ -1,0 +1,166 @@
+//! What to do about the key that a host shows: the files of known keys are read, whoever may decide is asked, and a
+//! new key is written down. The rules of matching are in `known_hosts.rs`.
+
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use russh::keys::PublicKey;
+use tokio::sync::{Mutex, oneshot};
+
+use super::error::{Failure, NotAccepted, OfferedHostKey};
+use super::known_hosts::{
+    KnownHostsFile, KnownKeys, Place, RecordedNames, Verdict, fingerprint, recorded_line, short_path,
+};
+use crate::app::{PromptKind, UnknownHostKey};
+use crate::collect::transport::{Asker, Question};
+use crate::config::openssh::{HostKeyChecking, HostSettings};
+use crate::fabric::{TargetId, Text};
+
+/// Two connections must not write to one file at the same time.
+static WRITING: Mutex<()> = Mutex::const_new(());
+
+/// The names of a host in the files.
+pub fn names(settings: &HostSettings) -> RecordedNames {
+    RecordedNames::new(&settings.hostname, settings.port, settings.host_key_alias.as_deref())
+}
+
+/// Reads the files of known keys; one that is not there holds none.
+pub async fn read(settings: &HostSettings) -> Result<KnownKeys, Failure> {
+    let names = names(settings);
+    let paths: Vec<PathBuf> = settings
+        .user_known_hosts
+        .iter()
+        .chain(&settings.global_known_hosts)
+        .filter(|path| !is_none(path))
+        .cloned()
+        .collect();
+    let reading = tokio::task::spawn_blocking(move || {
+        let mut files = Vec::new();
+        for path in paths {
+            match std::fs::read(&path) {
+                Ok(bytes) => {
+                    files.push(KnownHostsFile { path, text: String::from_utf8_lossy(&bytes).into_owned() });
+                }
+                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+                Err(error) => {
+                    return Err(Failure::KnownHostsUnreadable { file: path, reason: Text::new(&error.to_string()) });
+                }
+            }
+        }
+        Ok(KnownKeys::collect(&names, &files))
+    });
+    reading.await.unwrap_or_else(|error| Err(Failure::Protocol(Text::new(&error.to_string()))))
+}
+
+/// `UserKnownHostsFile none` names no file.
+fn is_none(path: &Path) -> bool {
+    path.as_os_str() == "none"
+}
+
+/// A key as the reader sees it.
+pub fn offered(names: &RecordedNames, key: &PublicKey) -> OfferedHostKey {
+    OfferedHostKey { name: names.name.clone(), algorithm: key.algorithm().to_string(), fingerprint: fingerprint(key) }
+}
+
+/// The failure that a verdict means; `None` for a known key, and for an unknown one, about which somebody may decide.
+pub fn refusal(names: &RecordedNames, key: &PublicKey, verdict: &Verdict) -> Option<Failure> {
+    let offered = offered(names, key);
+    match verdict {
+        Verdict::Known | Verdict::Unknown { .. } => None,
+        Verdict::Revoked { recorded } => Some(Failure::HostKeyRevoked { key: offered, recorded: recorded.clone() }),
+        Verdict::Changed { recorded, algorithm, fingerprint } => Some(Failure::HostKeyChanged {
+            key: offered,
+            recorded: Some(recorded.clone()),
+            recorded_key: format!("{algorithm} {fingerprint}"),
+        }),
+    }
+}
+
+/// Decides about an unknown key, by the settings or by asking, and writes it down if it is accepted.
+pub async fn decide(
+    target: &TargetId,
+    settings: &HostSettings,
+    key: &PublicKey,
+    authority: Option<Place>,
+    asker: &Asker,
+) -> Result<(), Failure> {
+    let names = names(settings);
+    let offered = offered(&names, key);
+    let refuse = |why| Failure::HostKeyUnknown { key: offered.clone(), why, authority: authority.clone() };
+    let file = settings.user_known_hosts.first().filter(|path| !is_none(path));
+    match settings.host_key_checking {
+        HostKeyChecking::Strict => return Err(refuse(NotAccepted::Strict)),
+        HostKeyChecking::AcceptNew => {}
+        HostKeyChecking::Ask => {
+            let question = UnknownHostKey {
+                host: Text::new(&offered.name),
+                algorithm: Text::new(&offered.algorithm),
+                fingerprint: Text::new(&offered.fingerprint),
+                recorded_in: Text::new(&file.map(|path| short_path(path)).unwrap_or_default()),
+            };
+            ask(target, question, asker).await.map_err(refuse)?;
+        }
+    }
+    let Some(file) = file else { return Ok(()) };
+    match record(file, &names, key).await {
+        Ok(()) => Ok(()),
+        // Accepted by a person: the connection is wanted, only the memory of it fails.
+        Err(error) if settings.host_key_checking == HostKeyChecking::Ask => {
+            tracing::warn!(target = %target, file = %file.display(), %error, "an accepted host key could not be recorded");
+            Ok(())
+        }
+        // Accepted unseen: without a record the next connection would accept any other key too.
+        Err(error) => {
+            Err(Failure::HostKeyNotRecorded { key: offered, file: file.clone(), reason: Text::new(&error.to_string()) })
+        }
+    }
+}
+
+async fn ask(target: &TargetId, key: UnknownHostKey, asker: &Asker) -> Result<(), NotAccepted> {
+    let Some(asker) = asker else { return Err(NotAccepted::NobodyToAsk) };
+    let (answer, answered) = oneshot::channel();
+    let question = Question { target: target.clone(), kind: PromptKind::UnknownHostKey(key), answer };
+    asker.send(question).await.map_err(|_| NotAccepted::NobodyToAsk)?;
+    match answered.await {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(NotAccepted::RefusedByUser),
+        Err(_) => Err(NotAccepted::NobodyToAsk),
+    }
+}
+
+/// Appends a line to a file, which is made if need be.
+async fn record(file: &Path, names: &RecordedNames, key: &PublicKey) -> io::Result<()> {
+    let _one_at_a_time = WRITING.lock().await;
+    let (file, names, key) = (file.to_owned(), names.clone(), key.clone());
+    tokio::task::spawn_blocking(move || append(&file, &names, &key)).await.map_err(io::Error::other)?
+}
+
+fn append(path: &Path, names: &RecordedNames, key: &PublicKey) -> io::Result<()> {
+    let line = recorded_line(&names.name, key).ok_or_else(|| io::Error::other("the key cannot be written"))?;
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    let text = match std::fs::read(path) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(error),
+    };
+    let ends_within_line = !text.is_empty() && !text.ends_with('\n');
+    let already = KnownKeys::collect(names, &[KnownHostsFile { path: path.to_owned(), text }]);
+    if already.verdict(key) == Verdict::Known {
+        return Ok(());
+    }
+    let mut options = std::fs::OpenOptions::new();
+    let no_follow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).map_err(io::Error::other)?;
+    let mut file = options.append(true).create(true).mode(0o600).custom_flags(no_follow).open(path)?;
+    // One write, so that other programs that append see a whole line or none.
+    let start = if ends_within_line { "\n" } else { "" };
+    let bytes = format!("{start}{line}\n");
+    let written = io::Write::write(&mut file, bytes.as_bytes())?;
+    let is_regular = file.metadata()?.mode() & 0o170_000 == 0o100_000;
+    if is_regular && written != bytes.len() {
+        return Err(io::Error::other("the disk is full"));
+    }
+    Ok(())
+}

@@ -1,6 +1,8 @@
 //! How a target is reached. An SSH connection offers one primitive, [`Exec`]: a command that runs over there, with its
 //! input and its output. Batches and streams are both built on it.
 
+pub mod local;
+
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};

@@ -140,8 +140,7 @@ fn command(script: &mut String, argv: &[Word], keep: Option<Keep>) {
         Some(keep) => {
             // The status of the command itself travels past the filter on descriptor 4.
             let texts: Vec<String> = keep.any_of.iter().map(|text| format!("-e {}", quote(text))).collect();
-            let filter =
-                if texts.is_empty() { String::new() } else { format!("grep -aF {} 4>&- | ", texts.join(" ")) };
+            let filter = if texts.is_empty() { String::new() } else { format!("grep -aF {} 4>&- | ", texts.join(" ")) };
             push(
                 script,
                 format_args!(
@@ -233,10 +232,7 @@ mod tests {
     fn the_script_is_one_group_and_shows_no_nonce_to_commands() {
         let sources = [
             Source { name: "a", read: Read::Files(&["/sys/class/net/*/mtu"]) },
-            Source {
-                name: "b",
-                read: Read::Command { argv: &[Word::Plain("rdma"), Word::Plain("link")], keep: None },
-            },
+            Source { name: "b", read: Read::Command { argv: &[Word::Plain("rdma"), Word::Plain("link")], keep: None } },
         ];
         let script = compile(&sources, "c0ffee");
         assert!(script.starts_with("{\n") && script.ends_with("\nexit 0\n}\n"), "{script}");

@@ -186,7 +186,8 @@ fn section(index: usize, part: Part) -> Section {
 /// `timeout` ends with 124 when it ended its command (some versions with the signal's status), which a program may also
 /// say for reasons of its own: only together with the time that passed it is certain.
 fn was_ended_by_timeout(status: i32, duration: Option<Duration>) -> bool {
-    let long = duration.is_none_or(|duration| duration + Duration::from_millis(500) >= Duration::from_secs(COMMAND_SECONDS));
+    let long =
+        duration.is_none_or(|duration| duration + Duration::from_millis(500) >= Duration::from_secs(COMMAND_SECONDS));
     match status {
         124 => long,
         137 | 143 => long && duration.is_some(),

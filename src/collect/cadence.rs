@@ -19,7 +19,6 @@ const SETTLING: Duration = Duration::from_secs(2);
 /// Decides what the next tick asks for.
 #[derive(Debug, Default)]
 pub struct Cadence {
-    number: u64,
     queue_pairs_at: Option<Duration>,
     rescan_at: Option<Duration>,
     look_now: bool,
@@ -29,9 +28,8 @@ pub struct Cadence {
 }
 
 impl Cadence {
-    /// The next tick, sent at `now`.
-    pub fn next(&mut self, now: Duration) -> TickRequest {
-        self.number += 1;
+    /// The next tick, sent at `now`, of this number.
+    pub fn next(&mut self, number: u64, now: Duration) -> TickRequest {
         let queue_pairs = std::mem::take(&mut self.look_now) || self.queue_pairs_at.is_none_or(|at| at <= now);
         if queue_pairs {
             self.queue_pairs_at = Some(now + QUEUE_PAIRS_EVERY);
@@ -42,12 +40,12 @@ impl Cadence {
         if rescan {
             self.rescan_at = Some(now + RESCAN_EVERY);
         }
-        TickRequest { number: self.number, queue_pairs, rescan }
+        TickRequest { number, queue_pairs, rescan }
     }
 
     /// A tick was answered at `now`.
     pub fn answered(&mut self, tick: &Tick, now: Duration) {
-        if !tick.vanished.is_empty() {
+        if tick.vanished > 0 {
             self.rescan_by(now);
         }
         let link_changed = self.link_changed(&tick.facts);
@@ -122,8 +120,8 @@ mod tests {
                 raw: packets,
             }],
             facts: vec![observation.known(port, Attribute::PortState, state, 1)],
-            observation: None,
-            vanished: vec![],
+            observation,
+            vanished: 0,
             wall_clock_ms: None,
         }
     }
@@ -133,8 +131,8 @@ mod tests {
         let mut cadence = Cadence::default();
         let (mut queue_pairs, mut rescans) = (vec![], vec![]);
         for second in 0..until {
-            let request = cadence.next(seconds(second));
-            assert_eq!(request.number, second + 1);
+            let request = cadence.next(second, seconds(second));
+            assert_eq!(request.number, second);
             if request.queue_pairs {
                 queue_pairs.push(second);
             }
@@ -171,7 +169,7 @@ mod tests {
     #[test]
     fn files_that_vanished_are_looked_for() {
         let (_, rescans) = run(20, |second| Tick {
-            vanished: if second == 3 { vec!["/sys/class/net/eth1/mtu".into()] } else { vec![] },
+            vanished: u32::from(second == 3),
             ..tick(7, PortState::Active)
         });
         assert_eq!(rescans, [4]);

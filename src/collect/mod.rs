@@ -5,6 +5,7 @@
 
 pub mod backoff;
 pub mod cadence;
+pub mod connectors;
 pub mod kind;
 pub mod lines;
 pub mod link;

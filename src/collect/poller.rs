@@ -95,6 +95,8 @@ impl<C: Connector> Poller<C> {
                     let began = Instant::now();
                     let connection = Connection::Connected { since: Timestamp::now(), via: link.described() };
                     self.outlet.connection(connection).await;
+                    // What was asked for meanwhile is what happens now anyway.
+                    while self.commands.try_recv().is_ok() {}
                     let end = self.session(&link, &mut samples, &sequence).await;
                     // A target that does not answer any more must not hold up the next try.
                     let _ = timeout(CLOSE_DEADLINE, link.close()).await;
@@ -147,7 +149,7 @@ impl<C: Connector> Poller<C> {
             failure = rounds::run(link, &self.options.probes, &self.outlet, sequence, &turns, &read_now) => {
                 SessionEnd::Failed(failure)
             }
-            never = sampler::run(link, self.options.period, &self.outlet, samples, &turns) => never,
+            never = sampler::run(link, self.options.period, &self.outlet, samples, sequence, &turns) => never,
         }
     }
 

@@ -2,6 +2,7 @@
 //! answer is out, no further tick is sent, unless the way there and back takes longer than a period.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout};
@@ -11,7 +12,7 @@ use super::cadence::Cadence;
 use super::lines::Lines;
 use super::link::Link;
 use super::outlet::{Outlet, Samples};
-use super::rounds::one_channel;
+use super::rounds::{Sequence, one_channel};
 use super::shell::{last_line, nonce};
 use super::transport::{Exec, Output, TransportError};
 use super::turns::Turns;
@@ -49,13 +50,20 @@ enum End {
 }
 
 /// Samples for as long as the connection lives.
-pub async fn run<L: Link>(link: &L, period: Duration, outlet: &Outlet, samples: &mut Samples, turns: &Turns) -> ! {
+pub async fn run<L: Link>(
+    link: &L,
+    period: Duration,
+    outlet: &Outlet,
+    samples: &mut Samples,
+    sequence: &Sequence,
+    turns: &Turns,
+) -> ! {
     let mut backoff = Backoff::default();
     let mut told = None;
     loop {
         let turn = turns.for_stream().await;
         let began = Instant::now();
-        let end = stream(link, period, outlet, samples, turns).await;
+        let end = stream(link, period, outlet, samples, sequence, turns).await;
         drop(turn);
         backoff.was_up_for(began.elapsed());
         match end {
@@ -102,6 +110,7 @@ struct Stream<'a> {
     clock_offset_ms: Option<i64>,
     outlet: &'a Outlet,
     samples: &'a mut Samples,
+    sequence: &'a Sequence,
 }
 
 async fn stream<L: Link>(
@@ -109,6 +118,7 @@ async fn stream<L: Link>(
     period: Duration,
     outlet: &Outlet,
     samples: &mut Samples,
+    sequence: &Sequence,
     turns: &Turns,
 ) -> End {
     let nonce = nonce();
@@ -134,6 +144,7 @@ async fn stream<L: Link>(
         clock_offset_ms: None,
         outlet,
         samples,
+        sequence,
     };
     stream.run(turns).await
 }
@@ -194,7 +205,7 @@ impl Stream<'_> {
 
     /// Sends the next tick; false if the way there is closed or full.
     async fn send(&mut self) -> bool {
-        let request: TickRequest = self.cadence.next(self.began.elapsed());
+        let request: TickRequest = self.cadence.next(self.sequence.next(), self.began.elapsed());
         let sent = timeout(SILENCE, self.exec.send(request.line())).await;
         self.outstanding.push_back(Sent { number: request.number, at: Instant::now() });
         matches!(sent, Ok(Ok(())))
@@ -237,7 +248,7 @@ impl Stream<'_> {
             counters: tick.counters,
             gauges: vec![],
             facts: tick.facts,
-            observation: tick.observation,
+            observation: Some(Arc::new(tick.observation)),
             clock_offset_ms: self.clock_offset_ms.take(),
         });
     }

@@ -7,6 +7,7 @@
 mod files;
 mod kept;
 mod program;
+mod ticks;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,6 +15,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::Exec;
 use crate::fabric::Outcome;
 use crate::probe::dialect::posix::COMMAND_SECONDS;
 use crate::probe::dialect::sections::Section;
@@ -58,9 +60,14 @@ impl Local {
     pub async fn read(&self, index: usize, source: Source) -> Section {
         let begin = Instant::now();
         let given = match source.read {
-            Read::Files(globs) => self.blocking(source.name, move || files::read(globs)).await,
+            Read::Files(globs) => self
+                .blocking(source.name, move || files::read(globs))
+                .await
+                .unwrap_or_else(Given::timed_out),
             Read::ProcessFiles { names, files } => {
-                self.blocking(source.name, move || files::of_processes(names, files)).await
+                self.blocking(source.name, move || files::of_processes(names, files))
+                    .await
+                    .unwrap_or_else(Given::timed_out)
             }
             Read::Environment(prefixes) => files::environment(std::env::vars_os(), prefixes),
             Read::Command { argv, keep } => program::run(argv, keep, DEADLINE).await,
@@ -75,9 +82,20 @@ impl Local {
         }
     }
 
-    async fn blocking(&self, name: &'static str, work: impl FnOnce() -> Given + Send + 'static) -> Given {
+    /// A stream of ticks whose lines carry `nonce`.
+    pub fn stream(&self, nonce: &str) -> Exec {
+        ticks::start(self.clone(), nonce.to_owned())
+    }
+
+    /// Does blocking work on a thread of its own; `None` if it is not done in time, or if earlier work of this name
+    /// still hangs.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
         if !self.hanging.lock().unwrap_or_else(PoisonError::into_inner).insert(name) {
-            return Given::timed_out();
+            return None;
         }
         let hanging = Arc::clone(&self.hanging);
         let task = tokio::task::spawn_blocking(move || {
@@ -85,10 +103,7 @@ impl Local {
             hanging.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
             given
         });
-        match tokio::time::timeout(DEADLINE, task).await {
-            Ok(Ok(given)) => given,
-            Ok(Err(_)) | Err(_) => Given::timed_out(),
-        }
+        tokio::time::timeout(DEADLINE, task).await.ok()?.ok()
     }
 }
 

@@ -1,14 +1,12 @@
 //! Placeholder of the stream.
 
-use std::sync::Arc;
-
 use crate::fabric::series::CounterValue;
-use crate::fabric::{Fact, Observation, Report, TargetId, Timestamp};
+use crate::fabric::{Fact, Observation, Report, TargetId, Text, Timestamp};
 
 /// The block.
 pub fn block(nonce: &str) -> String {
     format!(
-        "{{ _k={nonce}; read -r _u _r </proc/uptime; echo \"$_k READY $_u\"; while read -r _n _q _s; do read -r _u _r </proc/uptime; echo \"$_k tick $_n $_u\"; done; exit 0; }}\n"
+        "{{ _k={nonce}; read -r _u _r </proc/uptime; echo \"$_k READY $_u\"; while read -r _n _q; do read -r _u _r </proc/uptime; echo \"$_k tick $_n $_u\"; done; exit 0; }}\n"
     )
 }
 
@@ -26,7 +24,13 @@ pub struct TickRequest {
 impl TickRequest {
     /// The line to send.
     pub fn line(&self) -> String {
-        format!("{} {} {}\n", self.number, u8::from(self.queue_pairs), u8::from(self.rescan))
+        let asked = match (self.queue_pairs, self.rescan) {
+            (false, false) => "",
+            (true, false) => " q",
+            (false, true) => " r",
+            (true, true) => " qr",
+        };
+        format!("{}{asked}\n", self.number)
     }
 }
 
@@ -42,26 +46,27 @@ pub struct Tick {
     /// Facts.
     pub facts: Vec<Fact>,
     /// Raw.
-    pub observation: Option<Arc<Observation>>,
+    pub observation: Observation,
     /// Files that are gone.
-    pub vanished: Vec<String>,
+    pub vanished: u32,
     /// Wall clock.
     pub wall_clock_ms: Option<i64>,
 }
 
 /// What a line completed.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::large_enum_variant)]
 pub enum StreamEvent {
     /// Ready.
     Ready {
         /// Files.
         files: usize,
         /// Boot.
-        boot_id: Option<String>,
+        boot_id: Option<Text>,
         /// Wall clock.
         wall_clock_ms: Option<i64>,
         /// Uptime.
-        uptime_centiseconds: u64,
+        uptime_centiseconds: Option<u64>,
     },
     /// A tick.
     Tick(Tick),
@@ -91,22 +96,88 @@ impl StreamParser {
         let mut words = line.strip_prefix(&self.nonce)?.split_whitespace();
         let centiseconds = |text: &str| text.replace('.', "").parse().ok();
         match words.next()? {
-            "READY" => Some(StreamEvent::Ready {
+            "READY" | "R" => Some(StreamEvent::Ready {
                 files: 0,
                 boot_id: None,
                 wall_clock_ms: None,
-                uptime_centiseconds: centiseconds(words.next()?)?,
+                uptime_centiseconds: centiseconds(words.next()?),
             }),
-            "tick" => Some(StreamEvent::Tick(Tick {
+            "tick" | "T" => Some(StreamEvent::Tick(Tick {
                 number: words.next()?.parse().ok()?,
                 uptime_centiseconds: centiseconds(words.next()?)?,
                 counters: vec![],
                 facts: vec![],
-                observation: None,
-                vanished: vec![],
+                observation: Observation::of_text("linux.stream", line),
+                vanished: 0,
                 wall_clock_ms: None,
             })),
             _ => None,
         }
+    }
+}
+
+pub mod native {
+    //! Placeholder of the lines made without a shell.
+
+    /// Patterns of the files that are watched.
+    pub fn wanted_globs() -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Pattern of the files that name the netdevs under RDMA ports.
+    pub fn carrier_glob() -> &'static str {
+        "/sys/class/infiniband/*/ports/*/gid_attrs/ndevs/[0-9]"
+    }
+
+    /// What decides whether a netdev is watched.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct Netdev {
+        /// Its name.
+        pub name: String,
+        /// Has hardware.
+        pub has_device: bool,
+        /// Is a bond.
+        pub is_bond: bool,
+        /// Is a VLAN.
+        pub is_vlan: bool,
+        /// Carries RDMA.
+        pub carries_rdma: bool,
+    }
+
+    /// The list of files to watch.
+    pub fn watch(port_files: &[String], _netdevs: &[Netdev]) -> (Vec<String>, usize) {
+        (port_files.to_vec(), 0)
+    }
+
+    /// What a header tells beside the files.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct HeaderFacts<'a> {
+        /// RDMA devices and their drivers.
+        pub drivers: &'a [(String, String)],
+        /// The boot.
+        pub boot_id: &'a str,
+        /// Uptime.
+        pub uptime: &'a str,
+        /// Wall clock.
+        pub wall_clock_ms: i64,
+        /// Capabilities.
+        pub capabilities: &'a str,
+        /// Files left out.
+        pub left_out: usize,
+    }
+
+    /// The lines of a header.
+    pub fn header_lines(nonce: &str, _files: &[String], facts: &HeaderFacts<'_>) -> Vec<String> {
+        vec![format!("{nonce} R {}", facts.uptime)]
+    }
+
+    /// The line of one tick.
+    pub fn tick_line(nonce: &str, number: u64, uptime: &str, _values: &[Option<String>]) -> String {
+        format!("{nonce} T {number} {uptime}")
+    }
+
+    /// The lines of the queue pairs.
+    pub fn queue_pair_lines(nonce: &str, number: u64, stdout: &str, _stderr: &str, status: i32) -> Vec<String> {
+        vec![format!("{nonce} Q {number}"), stdout.to_owned(), format!("{nonce} E {number} {status}")]
     }
 }

@@ -83,10 +83,8 @@ impl Cadence {
 
     /// True if the state of a port or an interface is another one than before. A tick says all states each time.
     fn link_changed(&mut self, facts: &[Fact]) -> bool {
-        let now: BTreeMap<(Entity, Attribute), State<Value>> = facts
-            .iter()
-            .map(|fact| ((fact.entity.clone(), fact.attribute), fact.reading.state.clone()))
-            .collect();
+        let now: BTreeMap<(Entity, Attribute), State<Value>> =
+            facts.iter().map(|fact| ((fact.entity.clone(), fact.attribute), fact.reading.state.clone())).collect();
         if now.is_empty() {
             return false;
         }
@@ -168,10 +166,7 @@ mod tests {
 
     #[test]
     fn files_that_vanished_are_looked_for() {
-        let (_, rescans) = run(20, |second| Tick {
-            vanished: u32::from(second == 3),
-            ..tick(7, PortState::Active)
-        });
+        let (_, rescans) = run(20, |second| Tick { vanished: u32::from(second == 3), ..tick(7, PortState::Active) });
         assert_eq!(rescans, [4]);
     }
 

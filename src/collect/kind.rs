@@ -44,9 +44,11 @@ pub async fn expect_linux(remote: &impl Remote, target: &TargetId) -> Result<(),
     // Login scripts may print before it and after it.
     match text.lines().map(str::trim).find_map(system) {
         Some(System::Linux) => Ok(()),
-        Some(System::Other { what, next_step }) => {
-            Err(Failure::lasting(Problem::new(&format!("{target} is {what}"), "this version reads Linux guests only", next_step)))
-        }
+        Some(System::Other { what, next_step }) => Err(Failure::lasting(Problem::new(
+            &format!("{target} is {what}"),
+            "this version reads Linux guests only",
+            next_step,
+        ))),
         None => Err(unknown(target, &answer)),
     }
 }
@@ -134,5 +136,9 @@ pub fn no_shell(target: &TargetId, command: &str, status: Option<u32>, said: &Te
         Some(126) => "this login may not run it, or has a restricted shell",
         _ => "a forced command, a restricted shell, or the command line of a switch or an appliance answers there",
     };
-    Failure::lasting(Problem::new(&what, cause, &format!("try `ssh {target} {command}` by hand; use a login with a POSIX shell")))
+    Failure::lasting(Problem::new(
+        &what,
+        cause,
+        &format!("try `ssh {target} {command}` by hand; use a login with a POSIX shell"),
+    ))
 }

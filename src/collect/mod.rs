@@ -17,3 +17,8 @@ pub mod schedule;
 pub mod shell;
 pub mod transport;
 pub mod turns;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;

@@ -130,7 +130,8 @@ pub async fn round<L: Link>(
     let mut done = BTreeSet::new();
     let parsing = async {
         // A probe without sources says what it says of nothing.
-        let mut ready: Vec<usize> = (0..round.probes.len()).filter(|&place| round.places_of(place).next().is_none()).collect();
+        let mut ready: Vec<usize> =
+            (0..round.probes.len()).filter(|&place| round.places_of(place).next().is_none()).collect();
         loop {
             for place in ready.drain(..) {
                 let probe = *round.probes[place];
@@ -147,8 +148,13 @@ pub async fn round<L: Link>(
         }
     };
     let (result, ()) = tokio::join!(reading, parsing);
-    let unread =
-        round.probes.iter().enumerate().filter(|(place, _)| !done.contains(place)).map(|(_, probe)| probe.name).collect();
+    let unread = round
+        .probes
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| !done.contains(place))
+        .map(|(_, probe)| probe.name)
+        .collect();
     RoundEnd { result, read, unread }
 }
 
@@ -175,7 +181,9 @@ async fn report(
     match task.await {
         Ok(report) => report,
         // The runtime is ending; nobody will look at it.
-        Err(_) => Report { target: target.clone(), probe: SourceId::new(probe.name), observations: vec![], facts: vec![] },
+        Err(_) => {
+            Report { target: target.clone(), probe: SourceId::new(probe.name), observations: vec![], facts: vec![] }
+        }
     }
 }
 
@@ -312,9 +320,7 @@ fn fatal(target: &TargetId, error: &BatchError, has_read: bool, failures: u32) -
             "",
             "it is tried again by itself",
         ))),
-        BatchError::ExecRefused => {
-            Some(super::kind::refused(target, &super::transport::TransportError::ExecRefused))
-        }
+        BatchError::ExecRefused => Some(super::kind::refused(target, &super::transport::TransportError::ExecRefused)),
         BatchError::NoShell { status, said } if !has_read => Some(no_shell(target, SHELL, *status, said)),
         BatchError::TimedOut { begun: false, said } if !has_read => {
             let cause = if said.is_empty() {

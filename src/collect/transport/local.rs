@@ -60,15 +60,13 @@ impl Local {
     pub async fn read(&self, index: usize, source: Source) -> Section {
         let begin = Instant::now();
         let given = match source.read {
-            Read::Files(globs) => self
-                .blocking(source.name, move || files::read(globs))
+            Read::Files(globs) => {
+                self.blocking(source.name, move || files::read(globs)).await.unwrap_or_else(Given::timed_out)
+            }
+            Read::ProcessFiles { names, files } => self
+                .blocking(source.name, move || files::of_processes(names, files))
                 .await
                 .unwrap_or_else(Given::timed_out),
-            Read::ProcessFiles { names, files } => {
-                self.blocking(source.name, move || files::of_processes(names, files))
-                    .await
-                    .unwrap_or_else(Given::timed_out)
-            }
             Read::Environment(prefixes) => files::environment(std::env::vars_os(), prefixes),
             Read::Command { argv, keep } => program::run(argv, keep, DEADLINE).await,
         };

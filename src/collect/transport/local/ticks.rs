@@ -144,7 +144,8 @@ fn scan() -> Watched {
         })
         .collect();
     let (files, left_out) = native::watch(&port_files, &netdevs);
-    let drivers = names("/sys/class/infiniband").into_iter().filter_map(|device| Some((device.clone(), driver(&device)?)));
+    let drivers =
+        names("/sys/class/infiniband").into_iter().filter_map(|device| Some((device.clone(), driver(&device)?)));
     Watched {
         files,
         left_out,

@@ -19,6 +19,6 @@ pub mod transport;
 pub mod turns;
 
 #[cfg(test)]
-mod testing;
+pub mod testing;
 #[cfg(test)]
 mod tests;

@@ -13,6 +13,7 @@ use super::link::{BatchError, Failure, Link};
 use super::outlet::Outlet;
 use super::schedule::Schedule;
 use super::shell::{BATCH_DEADLINE, SHELL};
+use super::transport::TransportError;
 use super::turns::Turns;
 use crate::app::{Problem, Severity};
 use crate::fabric::{Observation, Outcome, Report, SourceId, TargetId, Text, Timestamp};
@@ -313,38 +314,62 @@ fn incomplete(error: &BatchError, unread: &[&str]) -> String {
 
 /// What a failed batch means for the connection; `None` if the next batch may do better.
 fn fatal(target: &TargetId, error: &BatchError, has_read: bool, failures: u32) -> Option<Failure> {
+    match error {
+        BatchError::Closed | BatchError::ExecRefused => Some(failure(target, error)),
+        BatchError::NoShell { .. } | BatchError::TimedOut { begun: false, .. } if !has_read => {
+            Some(failure(target, error))
+        }
+        _ if failures >= MOST_TIMEOUTS => {
+            let Problem { what, cause, .. } = failure(target, error).problem;
+            Some(Failure::passing(Problem::new(
+                &format!("{what}, {failures} times in a row"),
+                &cause,
+                "the connection is made anew; look at the load and the kernel messages of that machine",
+            )))
+        }
+        _ => None,
+    }
+}
+
+/// What a failed batch means by itself.
+pub fn failure(target: &TargetId, error: &BatchError) -> Failure {
     let seconds = BATCH_DEADLINE.as_secs();
     match error {
-        BatchError::Closed => Some(Failure::passing(Problem::new(
+        BatchError::Closed => Failure::passing(Problem::new(
             &format!("the connection to {target} ended in the middle of a read"),
             "",
             "it is tried again by itself",
-        ))),
-        BatchError::ExecRefused => Some(super::kind::refused(target, &super::transport::TransportError::ExecRefused)),
-        BatchError::NoShell { status, said } if !has_read => Some(no_shell(target, SHELL, *status, said)),
-        BatchError::TimedOut { begun: false, said } if !has_read => {
+        )),
+        BatchError::ExecRefused => super::kind::refused(target, &TransportError::ExecRefused),
+        BatchError::ChannelRefused(why) => refused(target, why),
+        BatchError::NoShell { status, said } => no_shell(target, SHELL, *status, said),
+        BatchError::TimedOut { begun: false, said } => {
             let cause = if said.is_empty() {
                 "the machine is overloaded or hangs, or what answers there is no shell".to_owned()
             } else {
                 format!("what answers there may be no shell; it said \"{said}\"")
             };
-            Some(Failure::passing(Problem::new(
+            Failure::passing(Problem::new(
                 &format!("{target} is connected, but `{SHELL}` did not begin to work within {seconds} s"),
                 &cause,
                 &format!("try `echo uptime | ssh {target} {SHELL}` by hand"),
-            )))
+            ))
         }
-        _ if failures >= MOST_TIMEOUTS => Some(Failure::passing(Problem::new(
-            &format!("{target} is connected, but {failures} reads in a row were not complete"),
-            &match error {
-                BatchError::TimedOut { .. } => {
-                    format!("each took more than {seconds} s: the machine is overloaded, or a driver hangs")
-                }
-                other => other.to_string(),
-            },
-            "the connection is made anew; look at the load and the kernel messages of that machine",
-        ))),
-        _ => None,
+        BatchError::TimedOut { begun: true, .. } => Failure::passing(Problem::new(
+            &format!("{target} is connected, but a read was not done within {seconds} s"),
+            "the machine is overloaded, or a driver hangs",
+            "look at the load and the kernel messages of that machine",
+        )),
+        BatchError::Broken => Failure::passing(Problem::new(
+            &format!("{target} is connected, but its shell ended before a read was complete"),
+            "it was killed (out of memory, a limit of processes), or something on the way cut its input",
+            "look at the kernel messages and the limits of that login",
+        )),
+        BatchError::Flooded => Failure::passing(Problem::new(
+            &format!("{target} is connected, but sent far more than was asked for"),
+            "a login script prints without end, or something else than a shell answers",
+            &format!("try `ssh {target} {SHELL}` by hand"),
+        )),
     }
 }
 

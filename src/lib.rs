@@ -18,6 +18,7 @@
 pub mod app;
 pub mod collect;
 pub mod config;
+pub mod engine;
 pub mod fabric;
 pub mod probe;
 pub mod tui;

@@ -1,3 +1,24 @@
 //! Collecting: one supervisor a target, and the transports it reads through.
+//!
+//! A [`poller`] keeps one connection ([`link`]) up. Over it run the batches ([`rounds`]) and the stream of ticks
+//! ([`sampler`]), side by side, or by turns where the target allows one channel only ([`turns`]).
 
+pub mod backoff;
+pub mod cadence;
+pub mod connectors;
+pub mod kind;
+pub mod lines;
+pub mod link;
+pub mod outlet;
+pub mod poller;
+pub mod rounds;
+pub mod sampler;
+pub mod schedule;
+pub mod shell;
 pub mod transport;
+pub mod turns;
+
+#[cfg(test)]
+pub mod testing;
+#[cfg(test)]
+mod tests;

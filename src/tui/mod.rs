@@ -7,12 +7,15 @@ pub mod frame;
 pub mod glyphs;
 pub mod keymap;
 pub mod keys;
+pub mod overlay;
+pub mod panel;
 pub mod screen;
 pub mod signals;
 pub mod terminal;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod theme;
+pub mod view;
 pub mod widget;
 
 use std::time::Duration;

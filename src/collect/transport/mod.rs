@@ -1,6 +1,7 @@
 //! How a target is reached. An SSH connection offers one primitive, [`Exec`]: a command that runs over there, with its
 //! input and its output. Batches and streams are both built on it.
 
+pub mod local;
 pub mod ssh;
 
 use std::time::Duration;

@@ -1,1 +1,4 @@
 //! How a command is quoted and how several reads become one script, per kind of system.
+
+pub mod posix;
+pub mod sections;

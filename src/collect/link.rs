@@ -1,0 +1,134 @@
+//! What a poller needs from a connection, whatever it is made of: batches of sources and a stream of ticks.
+
+use std::future::Future;
+
+use tokio::sync::mpsc;
+
+use super::transport::ssh::{Connected, Retry};
+use super::transport::{Exec, TransportError};
+use crate::app::Problem;
+use crate::fabric::Text;
+use crate::probe::Source;
+use crate::probe::dialect::sections::Section;
+
+/// Why a target cannot be read now, told for the user, and whether a further try by itself is sensible.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What happened, why, and what to do.
+    pub problem: Problem,
+    /// Whether to try again without being asked.
+    pub retry: Retry,
+}
+
+impl Failure {
+    /// A failure that may mend by itself.
+    pub fn passing(problem: Problem) -> Self {
+        Self { problem, retry: Retry::Automatic }
+    }
+
+    /// A failure that only somebody can mend.
+    pub fn lasting(problem: Problem) -> Self {
+        Self { problem, retry: Retry::OnlyWhenAsked }
+    }
+}
+
+/// Why a batch did not read all of its sources. What it did read was handed on before.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BatchError {
+    /// The target refused one more channel.
+    #[error("the target refused a channel: {0}")]
+    ChannelRefused(Text),
+    /// The target refuses to run commands at all.
+    #[error("the target refused to run a command")]
+    ExecRefused,
+    /// The connection ended.
+    #[error("the connection ended")]
+    Closed,
+    /// What runs there ended before it began to run the script.
+    #[error("no shell: {said}")]
+    NoShell {
+        /// Its exit status, if it gave one.
+        status: Option<u32>,
+        /// What it said.
+        said: Text,
+    },
+    /// The shell ended before the script did.
+    #[error("the shell ended before the script did")]
+    Broken,
+    /// Not done by the deadline.
+    #[error("not done in time")]
+    TimedOut {
+        /// Whether the script began to run at all.
+        begun: bool,
+        /// What was said before it began.
+        said: Text,
+    },
+    /// The target sent more than a batch may.
+    #[error("the target sent too much")]
+    Flooded,
+}
+
+/// A connection to a target that is up.
+pub trait Link: Send + Sync + 'static {
+    /// The way there, in words.
+    fn described(&self) -> Text;
+
+    /// Reads all `sources` once; each section goes into `sections` as soon as it is complete. Sources that began and did
+    /// not end give a section, too, with an outcome that says so; sources that never began give none.
+    fn batch(
+        &self,
+        sources: &[Source],
+        sections: &mpsc::Sender<Section>,
+    ) -> impl Future<Output = Result<(), BatchError>> + Send;
+
+    /// Starts a stream whose lines carry `nonce`: ticks go in, lines come out.
+    fn stream(&self, nonce: &str) -> impl Future<Output = Result<Exec, TransportError>> + Send;
+
+    /// Waits until the connection ends; says why.
+    fn closed(&self) -> impl Future<Output = Text> + Send;
+
+    /// Ends it in good order.
+    fn close(self) -> impl Future<Output = ()> + Send;
+}
+
+/// Makes connections to one target.
+pub trait Connector: Send + Sync + 'static {
+    /// What it makes.
+    type Link: Link;
+
+    /// Connects, once.
+    fn connect(&self) -> impl Future<Output = Result<Self::Link, Failure>> + Send;
+}
+
+/// A connection that can run a command: the one primitive that batches and streams over SSH are built on.
+pub trait Remote: Send + Sync + 'static {
+    /// Starts a command.
+    fn exec(&self, command: &str) -> impl Future<Output = Result<Exec, TransportError>> + Send;
+
+    /// Waits until the connection ends; says why.
+    fn closed(&self) -> impl Future<Output = Text> + Send;
+
+    /// The way there, in words.
+    fn described(&self) -> Text;
+
+    /// Ends it in good order.
+    fn close(self) -> impl Future<Output = ()> + Send;
+}
+
+impl Remote for Connected {
+    async fn exec(&self, command: &str) -> Result<Exec, TransportError> {
+        Connected::exec(self, command).await
+    }
+
+    async fn closed(&self) -> Text {
+        Connected::closed(self).await
+    }
+
+    fn described(&self) -> Text {
+        Connected::described(self)
+    }
+
+    async fn close(self) {
+        Connected::close(self).await;
+    }
+}

@@ -1,0 +1,201 @@
+//! The supervisor of one target: it connects, lets batches and stream run over the connection until that ends, waits,
+//! and connects again. Whatever happens to a target happens here and delays nobody else.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{Notify, mpsc};
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::backoff::Backoff;
+use super::link::{Connector, Failure, Link};
+use super::outlet::{Outlet, Samples};
+use super::rounds::{self, Sequence};
+use super::sampler;
+use super::transport::ssh::Retry;
+use super::turns::Turns;
+use crate::app::{Connection, Message, Problem};
+use crate::fabric::{TargetId, Timestamp};
+use crate::probe::Probe;
+
+/// How long closing a connection in good order may take.
+const CLOSE_DEADLINE: Duration = Duration::from_millis(150);
+
+/// What somebody asks of a poller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Connect again now, whatever state the connection is in.
+    Reconnect,
+    /// Read everything now.
+    ReadNow,
+}
+
+/// What a poller does.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What it reads.
+    pub probes: Arc<[Probe]>,
+    /// Time between two samples.
+    pub period: Duration,
+}
+
+/// The supervisor of one target.
+#[derive(Debug)]
+pub struct Poller<C> {
+    connector: C,
+    options: Options,
+    outlet: Outlet,
+    commands: mpsc::Receiver<Command>,
+    cancelled: CancellationToken,
+}
+
+/// How a session ended.
+enum SessionEnd {
+    Cancelled,
+    Asked,
+    Failed(Failure),
+}
+
+impl<C: Connector> Poller<C> {
+    /// A poller of `target` that sends what it learns into `messages`.
+    pub fn new(
+        target: TargetId,
+        connector: C,
+        options: Options,
+        messages: mpsc::Sender<Message>,
+        commands: mpsc::Receiver<Command>,
+        cancelled: CancellationToken,
+    ) -> Self {
+        Self { connector, options, outlet: Outlet::new(target, messages), commands, cancelled }
+    }
+
+    /// Runs until it is cancelled; its connection is then closed in good order.
+    pub async fn run(mut self) {
+        let (mut samples, forward) = Samples::new(self.outlet.clone());
+        let cancelled = self.cancelled.clone();
+        let forwarding = tokio::spawn(async move {
+            tokio::select! {
+                () = forward => {}
+                () = cancelled.cancelled() => {}
+            }
+        });
+        let sequence = Sequence::default();
+        let mut backoff = Backoff::default();
+        loop {
+            let attempt = backoff.failures().saturating_add(1);
+            self.outlet.connection(Connection::Connecting { attempt }).await;
+            let connected = tokio::select! {
+                () = self.cancelled.cancelled() => break,
+                connected = self.connector.connect() => connected,
+            };
+            let failure = match connected {
+                Err(failure) => failure,
+                Ok(link) => {
+                    let began = Instant::now();
+                    let connection = Connection::Connected { since: Timestamp::now(), via: link.described() };
+                    self.outlet.connection(connection).await;
+                    // What was asked for meanwhile is what happens now anyway.
+                    while self.commands.try_recv().is_ok() {}
+                    let end = self.session(&link, &mut samples, &sequence).await;
+                    // A target that does not answer any more must not hold up the next try.
+                    let _ = timeout(CLOSE_DEADLINE, link.close()).await;
+                    backoff.was_up_for(began.elapsed());
+                    match end {
+                        SessionEnd::Cancelled => break,
+                        SessionEnd::Asked => {
+                            samples.gap().await;
+                            backoff.reset();
+                            continue;
+                        }
+                        SessionEnd::Failed(failure) => {
+                            samples.gap().await;
+                            failure
+                        }
+                    }
+                }
+            };
+            if !self.rest(failure, &mut backoff).await {
+                break;
+            }
+        }
+        drop(samples);
+        let _ = forwarding.await;
+    }
+
+    /// Everything that happens over one connection.
+    async fn session(&mut self, link: &C::Link, samples: &mut Samples, sequence: &Sequence) -> SessionEnd {
+        let (turns, read_now) = (Turns::default(), Notify::new());
+        let target = self.outlet.target().clone();
+        let commands = async {
+            loop {
+                match self.commands.recv().await {
+                    Some(Command::ReadNow) => read_now.notify_one(),
+                    Some(Command::Reconnect) => return,
+                    // Nobody can ask any more.
+                    None => std::future::pending().await,
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.cancelled.cancelled() => SessionEnd::Cancelled,
+            () = commands => SessionEnd::Asked,
+            why = link.closed() => SessionEnd::Failed(Failure::passing(Problem::new(
+                &format!("the connection to {target} was lost"),
+                &why,
+                "it is tried again by itself",
+            ))),
+            failure = rounds::run(link, &self.options.probes, &self.outlet, sequence, &turns, &read_now) => {
+                SessionEnd::Failed(failure)
+            }
+            never = sampler::run(link, self.options.period, &self.outlet, samples, sequence, &turns) => never,
+        }
+    }
+
+    /// Waits for the next try; false if there is none.
+    async fn rest(&mut self, failure: Failure, backoff: &mut Backoff) -> bool {
+        let Failure { problem, retry } = failure;
+        let wait = match retry {
+            Retry::Automatic => {
+                let wait = backoff.next(rand::random());
+                let until = Timestamp::now().checked_add(wait).unwrap_or(Timestamp::MAX);
+                let attempt = backoff.failures();
+                self.outlet.connection(Connection::BackingOff { until, attempt, problem }).await;
+                Some(wait)
+            }
+            Retry::OnlyWhenAsked => {
+                self.outlet.connection(Connection::Failed { problem }).await;
+                None
+            }
+        };
+        let time = async {
+            match wait {
+                Some(wait) => sleep(wait).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::pin!(time);
+        loop {
+            tokio::select! {
+                () = self.cancelled.cancelled() => return false,
+                () = &mut time => return true,
+                command = self.commands.recv() => match command {
+                    Some(Command::Reconnect) => {
+                        backoff.reset();
+                        return true;
+                    }
+                    // There is nothing to read from.
+                    Some(Command::ReadNow) => {}
+                    None => {
+                        // Nobody can ask any more; only time helps.
+                        tokio::select! {
+                            () = self.cancelled.cancelled() => return false,
+                            () = &mut time => return true,
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,382 @@
+//! The batches of one connection: what is due is read in one go, and each probe is parsed as soon as its sources are in.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::sync::{Notify, mpsc};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::kind::no_shell;
+use super::link::{BatchError, Failure, Link};
+use super::outlet::Outlet;
+use super::schedule::Schedule;
+use super::shell::{BATCH_DEADLINE, SHELL};
+use super::transport::TransportError;
+use super::turns::Turns;
+use crate::app::{Problem, Severity};
+use crate::fabric::{Observation, Outcome, Report, SourceId, TargetId, Text, Timestamp};
+use crate::probe::dialect::sections::Section;
+use crate::probe::{Probe, Source};
+
+/// Output that is larger is parsed on a thread of its own.
+const LARGE: usize = 64 * 1024;
+
+/// After this many batches in a row that were not done in time the connection is made anew.
+const MOST_TIMEOUTS: u32 = 3;
+
+/// A channel that was closed just now may still count on the target: how often and how long to wait for it.
+const REFUSAL_WAIT: Duration = Duration::from_millis(500);
+const MOST_REFUSALS: u32 = 6;
+
+/// How many sections may wait for their parser.
+const WAITING_SECTIONS: usize = 16;
+
+/// Numbers the reads of one target.
+#[derive(Clone, Debug, Default)]
+pub struct Sequence(Arc<AtomicU64>);
+
+impl Sequence {
+    /// The next number, from 1.
+    pub fn next(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}
+
+/// What one batch reads: some probes and their sources in one row.
+struct Round<'a> {
+    probes: Vec<&'a Probe>,
+    sources: Vec<Source>,
+    /// For each source its probe's place in `probes`.
+    owner: Vec<usize>,
+    sections: Vec<Option<Section>>,
+}
+
+impl<'a> Round<'a> {
+    fn new(probes: Vec<&'a Probe>) -> Self {
+        let mut round = Self { sources: Vec::new(), owner: Vec::new(), sections: Vec::new(), probes };
+        for (place, probe) in round.probes.iter().enumerate() {
+            for source in probe.sources {
+                round.sources.push(*source);
+                round.owner.push(place);
+                round.sections.push(None);
+            }
+        }
+        round
+    }
+
+    /// Takes a section; gives the place of its probe if that has all of its sources now.
+    fn take(&mut self, section: Section) -> Option<usize> {
+        let index = section.index;
+        let place = *self.owner.get(index)?;
+        *self.sections.get_mut(index)? = Some(section);
+        self.places_of(place).all(|index| self.sections[index].is_some()).then_some(place)
+    }
+
+    fn places_of(&self, probe: usize) -> impl Iterator<Item = usize> + '_ {
+        self.owner.iter().enumerate().filter(move |&(_, &owner)| owner == probe).map(|(index, _)| index)
+    }
+
+    /// The sections of a probe with their sources, taken out. Sources without one are given `missing`.
+    fn take_out(&mut self, probe: usize, missing: &Outcome) -> Vec<(Source, Section)> {
+        let places: Vec<usize> = self.places_of(probe).collect();
+        places
+            .into_iter()
+            .map(|index| {
+                let section = self.sections[index].take().unwrap_or_else(|| Section {
+                    index,
+                    outcome: missing.clone(),
+                    duration: None,
+                    stdout: vec![],
+                    stderr: vec![],
+                    cut: 0,
+                });
+                (self.sources[index], section)
+            })
+            .collect()
+    }
+}
+
+/// What became of one round.
+#[derive(Debug)]
+pub struct RoundEnd {
+    /// How the batch as a whole ended.
+    pub result: Result<(), BatchError>,
+    /// Names of the probes that are done, each with whether one of its sources did not answer in time.
+    pub read: Vec<(&'static str, bool)>,
+    /// Names of the probes that were not, or not all, read.
+    pub unread: Vec<&'static str>,
+}
+
+/// Reads some probes once. Reports go to `outlet` as they become complete. Probes of which some source never began get
+/// no report: what was known of them stays, and grows old where everybody can see it.
+pub async fn round<L: Link>(
+    link: &L,
+    target: &TargetId,
+    sequence: &Sequence,
+    probes: Vec<&Probe>,
+    outlet: &mpsc::Sender<Report>,
+) -> RoundEnd {
+    let mut round = Round::new(probes);
+    let sources = round.sources.clone();
+    let began = Instant::now();
+    let (sender, mut sections) = mpsc::channel(WAITING_SECTIONS);
+    let reading = async {
+        let result = link.batch(&sources, &sender).await;
+        drop(sender);
+        result
+    };
+    let mut read = Vec::new();
+    let mut done = BTreeSet::new();
+    let parsing = async {
+        // A probe without sources says what it says of nothing.
+        let mut ready: Vec<usize> =
+            (0..round.probes.len()).filter(|&place| round.places_of(place).next().is_none()).collect();
+        loop {
+            for place in ready.drain(..) {
+                let probe = *round.probes[place];
+                let parts = round.take_out(place, &Outcome::Cut);
+                read.push((probe.name, parts.iter().any(|(_, section)| section.outcome == Outcome::TimedOut)));
+                done.insert(place);
+                let report = report(target, sequence, probe, parts, began.elapsed()).await;
+                let _ = outlet.send(report).await;
+            }
+            match sections.recv().await {
+                Some(section) => ready.extend(round.take(section).filter(|place| !done.contains(place))),
+                None => break,
+            }
+        }
+    };
+    let (result, ()) = tokio::join!(reading, parsing);
+    let unread = round
+        .probes
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| !done.contains(place))
+        .map(|(_, probe)| probe.name)
+        .collect();
+    RoundEnd { result, read, unread }
+}
+
+/// A report that says of every source of a probe that it was not read, and how that came.
+pub fn unread_report(target: &TargetId, sequence: &Sequence, probe: &Probe, outcome: &Outcome) -> Report {
+    let mut round = Round::new(vec![probe]);
+    let parts = round.take_out(0, outcome);
+    assemble(target, sequence, *probe, parts, Duration::ZERO)
+}
+
+async fn report(
+    target: &TargetId,
+    sequence: &Sequence,
+    probe: Probe,
+    parts: Vec<(Source, Section)>,
+    fallback: Duration,
+) -> Report {
+    let size: usize = parts.iter().map(|(_, section)| section.stdout.len() + section.stderr.len()).sum();
+    if size <= LARGE {
+        return assemble(target, sequence, probe, parts, fallback);
+    }
+    let (at, numbers) = (target.clone(), sequence.clone());
+    let task = tokio::task::spawn_blocking(move || assemble(&at, &numbers, probe, parts, fallback));
+    match task.await {
+        Ok(report) => report,
+        // The runtime is ending; nobody will look at it.
+        Err(_) => {
+            Report { target: target.clone(), probe: SourceId::new(probe.name), observations: vec![], facts: vec![] }
+        }
+    }
+}
+
+/// `fallback` is the duration of a read of which the target could not tell it.
+fn assemble(
+    target: &TargetId,
+    sequence: &Sequence,
+    probe: Probe,
+    parts: Vec<(Source, Section)>,
+    fallback: Duration,
+) -> Report {
+    let now = Timestamp::now();
+    let observations: Vec<Arc<Observation>> = parts
+        .into_iter()
+        .map(|(source, section)| {
+            let duration = section.duration.unwrap_or(fallback);
+            Arc::new(Observation {
+                target: target.clone(),
+                source: source.id(),
+                sequence: sequence.next(),
+                command: Arc::from(source.read.shown()),
+                at: now.checked_sub(duration).unwrap_or(now),
+                duration,
+                outcome: section.outcome,
+                stdout: Arc::from(String::from_utf8_lossy(&section.stdout)),
+                stderr: Arc::from(String::from_utf8_lossy(&section.stderr)),
+                cut: section.cut,
+            })
+        })
+        .collect();
+    let facts = (probe.parse)(&observations);
+    Report { target: target.clone(), probe: SourceId::new(probe.name), observations, facts }
+}
+
+/// Reads what is due, for as long as the connection lives or until nothing sensible can come of it any more: why.
+pub async fn run<L: Link>(
+    link: &L,
+    probes: &[Probe],
+    outlet: &Outlet,
+    sequence: &Sequence,
+    turns: &Turns,
+    read_now: &Notify,
+) -> Failure {
+    let target = outlet.target();
+    let start = Instant::now();
+    let mut schedule = Schedule::new(probes.len());
+    let mut timeouts = 0;
+    let mut refusals = 0;
+    let mut has_read = false;
+    loop {
+        let wait = async {
+            match schedule.next() {
+                Some(due) => sleep_until(start + due).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = wait => {}
+            () = read_now.notified() => schedule.read_all(),
+        }
+        let turn = turns.for_batch().await;
+        let began = start.elapsed();
+        let due: Vec<&Probe> = schedule.take(began).into_iter().map(|index| &probes[index]).collect();
+        if due.is_empty() {
+            continue;
+        }
+        let (sender, mut reports) = mpsc::channel(1);
+        let forward = async {
+            while let Some(report) = reports.recv().await {
+                outlet.report(report).await;
+            }
+        };
+        let reading = async {
+            let end = round(link, target, sequence, due, &sender).await;
+            drop(sender);
+            end
+        };
+        let (end, ()) = tokio::join!(reading, forward);
+        drop(turn);
+        for (name, late) in &end.read {
+            if let Some((index, probe)) = probes.iter().enumerate().find(|(_, probe)| probe.name == *name) {
+                schedule.read(index, probe, began, *late);
+            }
+        }
+        schedule.ended(began, start.elapsed());
+        has_read |= !end.read.is_empty();
+        match end.result {
+            Ok(()) => {
+                timeouts = 0;
+                refusals = 0;
+            }
+            Err(BatchError::ChannelRefused(why)) => {
+                refusals += 1;
+                if turns.serialise() {
+                    one_channel(outlet, &why).await;
+                } else if refusals > MOST_REFUSALS {
+                    return refused(target, &why);
+                }
+                sleep(REFUSAL_WAIT).await;
+            }
+            Err(error) => {
+                if !matches!(error, BatchError::Closed) {
+                    timeouts += 1;
+                }
+                if let Some(failure) = fatal(target, &error, has_read, timeouts) {
+                    return failure;
+                }
+                outlet.notice(Severity::Warning, &incomplete(&error, &end.unread)).await;
+            }
+        }
+    }
+}
+
+/// Says that one channel at a time is all there is.
+pub async fn one_channel(outlet: &Outlet, why: &Text) {
+    let text = format!("refused a second channel ({why}): reads now follow one another, so values come less often");
+    outlet.notice(Severity::Warning, &text).await;
+}
+
+fn incomplete(error: &BatchError, unread: &[&str]) -> String {
+    let what = match error {
+        BatchError::TimedOut { .. } => format!("a read was not done within {} s", BATCH_DEADLINE.as_secs()),
+        other => format!("a read was not complete: {other}"),
+    };
+    if unread.is_empty() { what } else { format!("{what}; not read: {}", unread.join(", ")) }
+}
+
+/// What a failed batch means for the connection; `None` if the next batch may do better.
+fn fatal(target: &TargetId, error: &BatchError, has_read: bool, failures: u32) -> Option<Failure> {
+    match error {
+        BatchError::Closed | BatchError::ExecRefused => Some(failure(target, error)),
+        BatchError::NoShell { .. } | BatchError::TimedOut { begun: false, .. } if !has_read => {
+            Some(failure(target, error))
+        }
+        _ if failures >= MOST_TIMEOUTS => {
+            let Problem { what, cause, .. } = failure(target, error).problem;
+            Some(Failure::passing(Problem::new(
+                &format!("{what}, {failures} times in a row"),
+                &cause,
+                "the connection is made anew; look at the load and the kernel messages of that machine",
+            )))
+        }
+        _ => None,
+    }
+}
+
+/// What a failed batch means by itself.
+pub fn failure(target: &TargetId, error: &BatchError) -> Failure {
+    let seconds = BATCH_DEADLINE.as_secs();
+    match error {
+        BatchError::Closed => Failure::passing(Problem::new(
+            &format!("the connection to {target} ended in the middle of a read"),
+            "",
+            "it is tried again by itself",
+        )),
+        BatchError::ExecRefused => super::kind::refused(target, &TransportError::ExecRefused),
+        BatchError::ChannelRefused(why) => refused(target, why),
+        BatchError::NoShell { status, said } => no_shell(target, SHELL, *status, said),
+        BatchError::TimedOut { begun: false, said } => {
+            let cause = if said.is_empty() {
+                "the machine is overloaded or hangs, or what answers there is no shell".to_owned()
+            } else {
+                format!("what answers there may be no shell; it said \"{said}\"")
+            };
+            Failure::passing(Problem::new(
+                &format!("{target} is connected, but `{SHELL}` did not begin to work within {seconds} s"),
+                &cause,
+                &format!("try `echo uptime | ssh {target} {SHELL}` by hand"),
+            ))
+        }
+        BatchError::TimedOut { begun: true, .. } => Failure::passing(Problem::new(
+            &format!("{target} is connected, but a read was not done within {seconds} s"),
+            "the machine is overloaded, or a driver hangs",
+            "look at the load and the kernel messages of that machine",
+        )),
+        BatchError::Broken => Failure::passing(Problem::new(
+            &format!("{target} is connected, but its shell ended before a read was complete"),
+            "it was killed (out of memory, a limit of processes), or something on the way cut its input",
+            "look at the kernel messages and the limits of that login",
+        )),
+        BatchError::Flooded => Failure::passing(Problem::new(
+            &format!("{target} is connected, but sent far more than was asked for"),
+            "a login script prints without end, or something else than a shell answers",
+            &format!("try `ssh {target} {SHELL}` by hand"),
+        )),
+    }
+}
+
+fn refused(target: &TargetId, why: &Text) -> Failure {
+    Failure::passing(Problem::new(
+        &format!("{target} refuses every channel: {why}"),
+        "all sessions that it allows for one connection are in use or hang there",
+        "the connection is made anew; look at MaxSessions in its sshd_config",
+    ))
+}

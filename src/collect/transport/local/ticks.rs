@@ -1,0 +1,199 @@
+//! The stream of ticks of this machine: speaks the same lines as the block of shell does, but opens the files itself.
+
+use std::fs;
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::files::expand;
+use super::{Local, program};
+use crate::collect::lines::Lines;
+use crate::collect::transport::{Exec, Input, Output};
+use crate::fabric::{Outcome, Timestamp};
+use crate::probe::Word;
+use crate::probe::linux::stream::native;
+
+/// What lists the queue pairs.
+const QUEUE_PAIRS: &[Word] =
+    &[Word::Plain("rdma"), Word::Plain("-j"), Word::Plain("res"), Word::Plain("show"), Word::Plain("qp")];
+
+/// How long that may take.
+const QUEUE_PAIR_DEADLINE: Duration = Duration::from_secs(5);
+
+/// No value of a watched file is longer.
+const LONGEST_VALUE: u64 = 4096;
+
+/// The name under which reads of a stream are known as hanging.
+const READS: &str = "linux.stream";
+
+/// Starts the stream; it ends with its input.
+pub(super) fn start(local: Local, nonce: String) -> Exec {
+    let (input, ticks) = mpsc::channel(4);
+    let (lines, output) = mpsc::channel(64);
+    tokio::spawn(async move {
+        let status = serve(&local, &nonce, ticks, &lines).await;
+        let _ = lines.send(Output::Exit(status)).await;
+    });
+    Exec::new(input, output)
+}
+
+/// Answers ticks until the input ends; gives the exit status.
+async fn serve(local: &Local, nonce: &str, mut ticks: mpsc::Receiver<Input>, lines: &mpsc::Sender<Output>) -> u32 {
+    let hangs = || Output::Stderr(b"an earlier read of /sys or /proc still hangs\n".to_vec());
+    let Some(mut watched) = local.blocking(READS, scan).await else {
+        let _ = lines.send(hangs()).await;
+        return 1;
+    };
+    if !say(lines, watched.header(nonce)).await {
+        return 0;
+    }
+    let mut requests = Lines::default();
+    while let Some(Input::Bytes(bytes)) = ticks.recv().await {
+        for request in requests.push(&bytes) {
+            let (number, asked) = request.split_once(' ').unwrap_or((&request, ""));
+            let Ok(number) = number.parse::<u64>() else { continue };
+            let rescan = asked.contains('r');
+            let files = watched.files.clone();
+            let read = local.blocking(READS, move || {
+                let anew = rescan.then(scan);
+                let values: Vec<Option<String>> =
+                    anew.as_ref().map_or(&files, |watched| &watched.files).iter().map(|path| value(path)).collect();
+                (anew, uptime(), values)
+            });
+            let Some((anew, uptime, values)) = read.await else {
+                let _ = lines.send(hangs()).await;
+                return 1;
+            };
+            let mut answer = Vec::new();
+            if let Some(anew) = anew {
+                watched = anew;
+                answer = watched.header(nonce);
+            }
+            answer.push(native::tick_line(nonce, number, &uptime, &values));
+            if !say(lines, answer).await {
+                return 0;
+            }
+            if asked.contains('q') {
+                let given = program::run(QUEUE_PAIRS, None, QUEUE_PAIR_DEADLINE).await;
+                let status = match given.outcome {
+                    Outcome::Exit(status) => status,
+                    Outcome::TimedOut | Outcome::Cut => 124,
+                };
+                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                let (stdout, stderr) = (text(&given.stdout), text(&given.stderr));
+                if !say(lines, native::queue_pair_lines(nonce, number, &stdout, &stderr, status)).await {
+                    return 0;
+                }
+            }
+        }
+    }
+    0
+}
+
+/// False once nobody listens.
+async fn say(lines: &mpsc::Sender<Output>, answer: Vec<String>) -> bool {
+    let mut text = answer.join("\n");
+    text.push('\n');
+    lines.send(Output::Stdout(text.into_bytes())).await.is_ok()
+}
+
+/// What is watched, and what the header says beside it.
+#[derive(Debug, Default)]
+struct Watched {
+    files: Vec<String>,
+    left_out: usize,
+    drivers: Vec<(String, String)>,
+    boot_id: String,
+    uptime: String,
+    wall_clock_ms: i64,
+    capabilities: String,
+}
+
+impl Watched {
+    fn header(&self, nonce: &str) -> Vec<String> {
+        let facts = native::HeaderFacts {
+            drivers: &self.drivers,
+            boot_id: &self.boot_id,
+            uptime: &self.uptime,
+            wall_clock_ms: self.wall_clock_ms,
+            capabilities: &self.capabilities,
+            left_out: self.left_out,
+        };
+        native::header_lines(nonce, &self.files, &facts)
+    }
+}
+
+fn scan() -> Watched {
+    // A pattern that matches nothing stands for itself: there is no such file.
+    let found = |pattern: &str| {
+        expand(pattern).into_iter().filter(|path| path.exists()).filter_map(|path| path.to_str().map(str::to_owned))
+    };
+    let port_files: Vec<String> = native::wanted_globs().iter().flat_map(|pattern| found(pattern)).collect();
+    let carriers: Vec<String> = found(native::carrier_glob()).filter_map(|path| value(&path)).collect();
+    let netdevs: Vec<native::Netdev> = names("/sys/class/net")
+        .into_iter()
+        .map(|name| native::Netdev {
+            has_device: Path::new(&format!("/sys/class/net/{name}/device")).exists(),
+            is_bond: Path::new(&format!("/sys/class/net/{name}/bonding")).is_dir(),
+            is_vlan: Path::new(&format!("/proc/net/vlan/{name}")).exists(),
+            carries_rdma: carriers.contains(&name),
+            name,
+        })
+        .collect();
+    let (files, left_out) = native::watch(&port_files, &netdevs);
+    let drivers =
+        names("/sys/class/infiniband").into_iter().filter_map(|device| Some((device.clone(), driver(&device)?)));
+    Watched {
+        files,
+        left_out,
+        drivers: drivers.collect(),
+        boot_id: value("/proc/sys/kernel/random/boot_id").unwrap_or_default(),
+        uptime: uptime(),
+        wall_clock_ms: Timestamp::now().as_millisecond(),
+        capabilities: capabilities(),
+    }
+}
+
+fn names(folder: &str) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| !name.starts_with('.'))
+        .collect();
+    names.sort();
+    names
+}
+
+fn driver(device: &str) -> Option<String> {
+    let folder = Path::new("/sys/class/infiniband").join(device);
+    if folder.join("device").exists() {
+        let link = fs::read_link(folder.join("device/driver")).ok()?;
+        return link.file_name()?.to_str().map(str::to_owned);
+    }
+    folder.join("parent").exists().then(|| "rxe".to_owned())
+}
+
+fn uptime() -> String {
+    value("/proc/uptime").and_then(|line| line.split(' ').next().map(str::to_owned)).unwrap_or_default()
+}
+
+fn capabilities() -> String {
+    let status = fs::read("/proc/self/status").unwrap_or_default();
+    let line = status.split(|&byte| byte == b'\n').find_map(|line| line.strip_prefix(b"CapEff:"));
+    line.map(|mask| String::from_utf8_lossy(mask).trim().to_owned()).unwrap_or_default()
+}
+
+/// The first line of a file; an empty text if it could be opened and not read, `None` if it could not be opened.
+fn value(path: &str) -> Option<String> {
+    let file = fs::File::open(std::ffi::OsStr::from_bytes(path.as_bytes())).ok()?;
+    let mut bytes = Vec::new();
+    if file.take(LONGEST_VALUE).read_to_end(&mut bytes).is_err() {
+        return Some(String::new());
+    }
+    let line = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    Some(String::from_utf8_lossy(line).trim().to_owned())
+}

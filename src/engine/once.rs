@@ -1,0 +1,181 @@
+//! One collection of everything, for commands that print and end. Nobody is there to answer questions.
+
+use std::io;
+
+use futures::StreamExt as _;
+use tokio::runtime::Builder;
+use tokio::sync::mpsc;
+
+use super::plan::{Options, TargetPlan, Way};
+use crate::app::Problem;
+use crate::collect::connectors::{LocalConnector, SshConnector};
+use crate::collect::link::{BatchError, Connector, Link};
+use crate::collect::rounds::{self, RoundEnd, Sequence};
+use crate::fabric::{Outcome, Report, TargetId, Text};
+use crate::probe::Probe;
+
+/// How many targets are read at once.
+const AT_ONCE: usize = 64;
+
+/// What a target turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum System {
+    /// This machine.
+    Local,
+    /// A Linux system over SSH.
+    Linux,
+    /// It never said.
+    Unknown,
+}
+
+/// What one target gave.
+#[derive(Clone, Debug)]
+pub struct Collected {
+    /// Which.
+    pub target: TargetId,
+    /// What it is.
+    pub system: System,
+    /// The way there in words, or why it could not be reached.
+    pub reached: Result<Text, Problem>,
+    /// Why a target that was reached could not be read to the end; its probes then say which values are missing.
+    pub incomplete: Option<Problem>,
+    /// One report for each probe of a target that was reached, in the order of the probes.
+    pub reports: Vec<Report>,
+}
+
+/// Reads every target once, side by side; the results come in the order of the targets. Fails only if the system gives
+/// no threads.
+pub fn collect_once(targets: Vec<TargetPlan>, options: &Options) -> io::Result<Vec<Collected>> {
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let collected = runtime.block_on(
+        futures::stream::iter(targets).map(|plan| collect(plan, &options.probes)).buffered(AT_ONCE).collect(),
+    );
+    // A thread that hangs in a driver must not keep the program from ending.
+    runtime.shutdown_background();
+    Ok(collected)
+}
+
+async fn collect(plan: TargetPlan, probes: &[Probe]) -> Collected {
+    let TargetPlan { id, way } = plan;
+    match way {
+        Way::Local => over(id, System::Local, &LocalConnector::default(), probes).await,
+        Way::Ssh { resolve, known_linux } => {
+            let connector = SshConnector::new(id.clone(), resolve, None, known_linux);
+            over(id, System::Linux, &connector, probes).await
+        }
+        Way::Refused(problem) => unreached(id, problem),
+    }
+}
+
+fn unreached(target: TargetId, problem: Problem) -> Collected {
+    Collected { target, system: System::Unknown, reached: Err(problem), incomplete: None, reports: vec![] }
+}
+
+async fn over(target: TargetId, system: System, connector: &impl Connector, probes: &[Probe]) -> Collected {
+    let link = match connector.connect().await {
+        Ok(link) => link,
+        Err(failure) => return unreached(target, failure.problem),
+    };
+    let via = link.described();
+    let sequence = Sequence::default();
+    let (sender, mut received) = mpsc::channel(probes.len().max(1));
+    let reading = async {
+        let end = rounds::round(&link, &target, &sequence, probes.iter().collect(), &sender).await;
+        drop(sender);
+        end
+    };
+    let gathering = async {
+        let mut reports = Vec::new();
+        while let Some(report) = received.recv().await {
+            reports.push(report);
+        }
+        reports
+    };
+    let (RoundEnd { result, unread, .. }, mut reports) = tokio::join!(reading, gathering);
+    link.close().await;
+    let mut incomplete = None;
+    if let Err(error) = result {
+        let failure = rounds::failure(&target, &error);
+        if matches!(error, BatchError::NoShell { .. } | BatchError::ExecRefused | BatchError::ChannelRefused(_)) {
+            return unreached(target, failure.problem);
+        }
+        let outcome = if matches!(error, BatchError::TimedOut { .. }) { Outcome::TimedOut } else { Outcome::Cut };
+        for probe in probes.iter().filter(|probe| unread.contains(&probe.name)) {
+            reports.push(rounds::unread_report(&target, &sequence, probe, &outcome));
+        }
+        incomplete = Some(failure.problem);
+    }
+    let place = |report: &Report| probes.iter().position(|probe| probe.name == report.probe.as_str());
+    reports.sort_by_key(place);
+    Collected { target, system, reached: Ok(via), incomplete, reports }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::collect::testing::{Act, Behaviour, Fake, FakeConnector};
+    use crate::probe::{Pace, Read, Source, Word};
+
+    const PROBES: &[Probe] = &[
+        Probe {
+            name: "test.slow",
+            title: "",
+            privilege_adds: "",
+            pace: Pace::Slow,
+            sources: &[Source {
+                name: "test.slow",
+                read: Read::Command { argv: &[Word::Plain("sleep"), Word::Plain("0.2")], keep: None },
+            }],
+            parse: |_| vec![],
+        },
+        Probe {
+            name: "test.uptime",
+            title: "",
+            privilege_adds: "",
+            pace: Pace::Fast,
+            sources: &[Source { name: "test.uptime", read: Read::Files(&["/proc/uptime"]) }],
+            parse: |_| vec![],
+        },
+    ];
+
+    #[test]
+    fn every_target_is_read_once_in_its_place() {
+        let options = Options { probes: Arc::from(PROBES), period: Duration::from_secs(1) };
+        let plan = |name: &str, way| TargetPlan { id: TargetId::new(name), way };
+        let targets = vec![plan("local", Way::Local), plan("esx1", Way::Refused(Problem::new("not read", "", "")))];
+        let collected = collect_once(targets, &options).expect("threads");
+        assert_eq!(collected.len(), 2);
+        let names: Vec<&str> = collected[0].reports.iter().map(|report| report.probe.as_str()).collect();
+        assert_eq!(names, ["test.slow", "test.uptime"]);
+        assert_eq!(collected[0].system, System::Local);
+        assert!(collected[0].reached.is_ok() && collected[0].incomplete.is_none());
+        assert_eq!(collected[1].system, System::Unknown);
+        assert!(collected[1].reached.is_err() && collected[1].reports.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_not_read_says_so() {
+        let connector = FakeConnector::new(&Behaviour::of([Act::Hang]));
+        let collected = over(TargetId::new("t"), System::Linux, &connector, PROBES).await;
+        assert!(collected.reached.is_ok());
+        let problem = collected.incomplete.expect("a reason");
+        assert!(problem.what.contains("did not begin to work"), "{problem}");
+        let outcomes: Vec<&Outcome> =
+            collected.reports.iter().flat_map(|report| &report.observations).map(|seen| &seen.outcome).collect();
+        assert_eq!(outcomes, [&Outcome::TimedOut, &Outcome::TimedOut]);
+    }
+
+    #[tokio::test]
+    async fn a_target_without_a_shell_counts_as_not_reached() {
+        let connector = FakeConnector::new(&Behaviour::of([])).first(Ok(Fake::new(&Behaviour::of([Act::Say(
+            "",
+            "sh: not found\n",
+            127,
+        )]))));
+        let collected = over(TargetId::new("t"), System::Linux, &connector, PROBES).await;
+        assert!(collected.reached.expect_err("no shell").what.contains("sh: not found"));
+    }
+}

@@ -1,0 +1,61 @@
+//! What the engine is asked to collect from.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::app::Problem;
+use crate::collect::connectors::Resolve;
+use crate::fabric::TargetId;
+use crate::probe::{Probe, linux};
+
+/// How a target is reached.
+#[derive(Clone)]
+pub enum Way {
+    /// It is this machine.
+    Local,
+    /// Over SSH.
+    Ssh {
+        /// Finds out the way there, anew for every connection.
+        resolve: Resolve,
+        /// Whether the inventory says that it is a Linux system; else it is asked before anything is sent to it.
+        known_linux: bool,
+    },
+    /// It cannot be read, and why is known without a try.
+    Refused(Problem),
+}
+
+impl std::fmt::Debug for Way {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Local => formatter.write_str("Local"),
+            Self::Ssh { known_linux, .. } => {
+                formatter.debug_struct("Ssh").field("known_linux", known_linux).finish_non_exhaustive()
+            }
+            Self::Refused(problem) => formatter.debug_tuple("Refused").field(problem).finish(),
+        }
+    }
+}
+
+/// One target.
+#[derive(Clone, Debug)]
+pub struct TargetPlan {
+    /// Its name; unique in a list of plans.
+    pub id: TargetId,
+    /// How it is reached.
+    pub way: Way,
+}
+
+/// What is collected, and how often.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The probes of Linux targets.
+    pub probes: Arc<[Probe]>,
+    /// Time between two samples.
+    pub period: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { probes: Arc::from(linux::PROBES), period: Duration::from_secs(1) }
+    }
+}

@@ -1,0 +1,256 @@
+//! The engine at work: one poller a target, the clock, and the questions, on a small runtime of their own.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::plan::{Options, TargetPlan, Way};
+use super::questions::Questions;
+use crate::app::{Connection, Effect, Message};
+use crate::collect::connectors::{LocalConnector, SshConnector};
+use crate::collect::link::Connector;
+use crate::collect::poller::{self, Command, Poller};
+use crate::fabric::{TargetId, Timestamp};
+
+/// How many messages may wait for their consumer.
+const WAITING_MESSAGES: usize = 256;
+
+/// How many requests to one poller may wait. More would ask for the same once more.
+const WAITING_COMMANDS: usize = 4;
+
+/// How many questions may wait to be asked.
+const WAITING_QUESTIONS: usize = 16;
+
+/// How long the end may take.
+const END_DEADLINE: Duration = Duration::from_millis(200);
+
+/// Threads for SSH and parsing.
+const WORKERS: usize = 2;
+
+/// Starts engines.
+#[derive(Clone, Copy, Debug)]
+pub struct Engine;
+
+/// A running engine. Dropping it ends it at once; [`EngineHandle::shutdown`] ends it in good order.
+#[derive(Debug)]
+pub struct EngineHandle {
+    runtime: Option<Runtime>,
+    tasks: TaskTracker,
+    cancelled: CancellationToken,
+    commands: BTreeMap<TargetId, mpsc::Sender<Command>>,
+    questions: Questions,
+}
+
+impl Engine {
+    /// Starts a poller for each target. All that happens comes as messages, in the order in which it is to be consumed.
+    /// Fails only if the system gives no threads.
+    pub fn start(targets: Vec<TargetPlan>, options: &Options) -> io::Result<(EngineHandle, mpsc::Receiver<Message>)> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(WORKERS)
+            .thread_name("rdmascope-collect")
+            .enable_all()
+            .build()?;
+        let (messages, receiver) = mpsc::channel(WAITING_MESSAGES);
+        let (asker, asked) = mpsc::channel(WAITING_QUESTIONS);
+        let (tasks, cancelled) = (TaskTracker::new(), CancellationToken::new());
+        let questions = Questions::default();
+        let mut handle = EngineHandle {
+            runtime: None,
+            tasks: tasks.clone(),
+            cancelled: cancelled.clone(),
+            commands: BTreeMap::new(),
+            questions: questions.clone(),
+        };
+        let on = runtime.handle();
+        tasks.spawn_on(questions.run(asked, messages.clone(), cancelled.clone()), on);
+        tasks.spawn_on(clock(messages.clone(), cancelled.clone()), on);
+        for TargetPlan { id, way } in targets {
+            let options = poller::Options { probes: options.probes.clone(), period: options.period };
+            match way {
+                Way::Refused(problem) => {
+                    let connection = Connection::Failed { problem };
+                    let message = Message::Connection { target: id, at: Timestamp::now(), connection };
+                    let messages = messages.clone();
+                    tasks.spawn_on(async move { drop(messages.send(message).await) }, on);
+                }
+                Way::Local => handle.poll(on, id, LocalConnector::default(), options, &messages),
+                Way::Ssh { resolve, known_linux } => {
+                    let connector = SshConnector::new(id.clone(), resolve, Some(asker.clone()), known_linux);
+                    handle.poll(on, id, connector, options, &messages);
+                }
+            }
+        }
+        handle.runtime = Some(runtime);
+        Ok((handle, receiver))
+    }
+}
+
+impl EngineHandle {
+    fn poll<C: Connector>(
+        &mut self,
+        on: &tokio::runtime::Handle,
+        id: TargetId,
+        connector: C,
+        options: poller::Options,
+        messages: &mpsc::Sender<Message>,
+    ) {
+        let (sender, commands) = mpsc::channel(WAITING_COMMANDS);
+        let poller = Poller::new(id.clone(), connector, options, messages.clone(), commands, self.cancelled.clone());
+        self.tasks.spawn_on(poller.run(), on);
+        self.commands.insert(id, sender);
+    }
+
+    /// Does what `update` asked for, as far as it concerns targets; true if it did. The screen's own effects are not
+    /// the engine's.
+    pub fn run(&self, effect: &Effect) -> bool {
+        match effect {
+            Effect::Reconnect(target) => self.command(target, Command::Reconnect),
+            Effect::ReadNow(target) => self.command(target, Command::ReadNow),
+            Effect::Answer { id, accept } => self.questions.answer(*id, *accept),
+            Effect::Quit | Effect::Suspend | Effect::Redraw => return false,
+        }
+        true
+    }
+
+    fn command(&self, target: &TargetId, command: Command) {
+        if let Some(commands) = self.commands.get(target) {
+            // Where several requests wait already, one more says nothing new.
+            let _ = commands.try_send(command);
+        }
+    }
+
+    /// Closes all connections in good order and ends; takes at most a fifth of a second.
+    pub fn shutdown(mut self) {
+        self.cancelled.cancel();
+        self.tasks.close();
+        if let Some(runtime) = self.runtime.take() {
+            // Not `block_on`: the caller may be in a runtime of its own.
+            let (done, waited) = std::sync::mpsc::channel();
+            let tasks = self.tasks.clone();
+            runtime.spawn(async move {
+                tasks.wait().await;
+                let _ = done.send(());
+            });
+            let _ = waited.recv_timeout(END_DEADLINE);
+            // A thread that hangs in a driver must not keep the program from ending.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Drop for EngineHandle {
+    fn drop(&mut self) {
+        self.cancelled.cancel();
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Says the time at each full second. A tick that finds no room is not said: the next one says more.
+async fn clock(messages: mpsc::Sender<Message>, cancelled: CancellationToken) {
+    loop {
+        let now = Timestamp::now();
+        if let Err(mpsc::error::TrySendError::Closed(_)) = messages.try_send(Message::Clock(now)) {
+            return;
+        }
+        let past = u64::try_from(now.subsec_nanosecond()).unwrap_or(0) / 1_000_000;
+        tokio::select! {
+            () = cancelled.cancelled() => return,
+            () = tokio::time::sleep(Duration::from_millis(1000 - past.min(999))) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Instant;
+
+    use super::*;
+    use crate::app::Problem;
+    use crate::probe::{Pace, Probe, Read, Source};
+
+    const PROBES: &[Probe] = &[Probe {
+        name: "test.uptime",
+        title: "",
+        privilege_adds: "",
+        pace: Pace::Slow,
+        sources: &[Source { name: "test.uptime", read: Read::Files(&["/proc/uptime"]) }],
+        parse: |_| vec![],
+    }];
+
+    fn options() -> Options {
+        Options { probes: Arc::from(PROBES), period: Duration::from_millis(20) }
+    }
+
+    fn until(messages: &mut mpsc::Receiver<Message>, mut wanted: impl FnMut(&Message) -> bool) -> Message {
+        loop {
+            let message = messages.blocking_recv().expect("the engine lives");
+            if wanted(&message) {
+                return message;
+            }
+        }
+    }
+
+    #[test]
+    fn this_machine_is_read_sampled_and_read_again_on_request() {
+        let id = TargetId::new("local");
+        let plan = TargetPlan { id: id.clone(), way: Way::Local };
+        let (engine, mut messages) = Engine::start(vec![plan], &options()).expect("threads");
+        let Message::Report { report, .. } = until(&mut messages, |message| matches!(message, Message::Report { .. }))
+        else {
+            panic!("no report")
+        };
+        assert!(report.observations[0].stdout.starts_with("/proc/uptime:"));
+        until(&mut messages, |message| matches!(message, Message::Sample(_)));
+        assert!(engine.run(&Effect::ReadNow(id)));
+        until(&mut messages, |message| matches!(message, Message::Report { .. }));
+        until(&mut messages, |message| matches!(message, Message::Clock(_)));
+        assert!(!engine.run(&Effect::Redraw));
+        let asked = Instant::now();
+        engine.shutdown();
+        assert!(asked.elapsed() < Duration::from_secs(5));
+        while messages.blocking_recv().is_some() {}
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_so_and_is_left_alone() {
+        let plan = TargetPlan { id: TargetId::new("esx1"), way: Way::Refused(Problem::new("not read", "", "")) };
+        let (engine, mut messages) = Engine::start(vec![plan], &options()).expect("threads");
+        let message = until(&mut messages, |message| matches!(message, Message::Connection { .. }));
+        assert!(matches!(message, Message::Connection { connection: Connection::Failed { .. }, .. }), "{message:?}");
+        engine.run(&Effect::Reconnect(TargetId::new("esx1")));
+        engine.shutdown();
+    }
+
+    #[test]
+    fn a_configuration_that_cannot_be_honoured_is_a_problem_of_its_target() {
+        let resolve: crate::collect::connectors::Resolve =
+            Arc::new(|| Box::pin(async { Err(Problem::new("ProxyCommand is not supported", "", "")) }));
+        let plan = TargetPlan { id: TargetId::new("a"), way: Way::Ssh { resolve, known_linux: true } };
+        let (engine, mut messages) = Engine::start(vec![plan], &options()).expect("threads");
+        let failed = until(&mut messages, |message| {
+            matches!(message, Message::Connection { connection: Connection::Failed { .. }, .. })
+        });
+        let Message::Connection { connection: Connection::Failed { problem }, .. } = failed else { panic!() };
+        assert_eq!(problem.what, "ProxyCommand is not supported");
+        engine.shutdown();
+    }
+
+    #[tokio::test]
+    async fn it_ends_within_a_runtime_whose_consumer_is_gone() {
+        let plan = TargetPlan { id: TargetId::new("local"), way: Way::Local };
+        let (engine, messages) = Engine::start(vec![plan], &options()).expect("threads");
+        drop(messages);
+        engine.shutdown();
+        let (engine, mut messages) = Engine::start(vec![], &options()).expect("threads");
+        drop(engine);
+        while messages.recv().await.is_some() {}
+    }
+}

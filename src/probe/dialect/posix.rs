@@ -1,0 +1,250 @@
+//! POSIX sh: quoting, and the one script that all sources due on a target become.
+//!
+//! The script runs alike in dash, bash and the ash of busybox. The whole of it is one `{ ...; }` group, so the shell has
+//! read it to its end before the first command runs: a script that was cut off on its way does nothing at all, and no
+//! command can eat the rest of it. Around the output of each source, on standard output and on standard error alike,
+//! stand two marker lines (see [`marker`]) by which [`super::sections::SectionReader`] takes the sections apart.
+
+use std::fmt::Write as _;
+
+use crate::probe::{Keep, Read, Source, Word};
+
+/// How long one command may run on the target, in seconds. What is still running then is ended by `timeout`, where the
+/// target has it.
+pub const COMMAND_SECONDS: u64 = 10;
+
+/// Directories of administration programs that the search path of an ordinary login often lacks.
+pub const MORE_PATH: &str = "/usr/local/sbin:/usr/sbin:/sbin";
+
+/// The most processes that one [`Read::ProcessFiles`] looks into.
+pub const MOST_PROCESSES: usize = 64;
+
+/// What stands behind the first line of a variable whose value has several.
+pub const MORE_LINES: &str = " [more lines]";
+
+/// The start of every marker line of the script made with `nonce`. The nonce is fresh for every script, so no output can
+/// imitate a marker.
+pub fn marker(nonce: &str) -> String {
+    format!("@rdmascope:{nonce}")
+}
+
+/// `text` as one word of sh that stands for exactly this text. (NUL cannot be in a word of sh; it is left out.)
+pub fn quote(text: &str) -> String {
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('\'');
+    for character in text.chars().filter(|&character| character != '\0') {
+        match character {
+            '\'' => quoted.push_str("'\\''"),
+            _ => quoted.push(character),
+        }
+    }
+    quoted.push('\'');
+    quoted
+}
+
+/// `pattern` as a word of sh in which only `*`, `?` and `[...]` are special.
+pub fn quote_glob(pattern: &str) -> String {
+    let mut word = String::with_capacity(pattern.len());
+    for character in pattern.chars().filter(|&character| character != '\0') {
+        if is_plain(character) || matches!(character, '*' | '?' | '[' | ']' | '!') {
+            word.push(character);
+        } else {
+            word.push_str(&quote(character.encode_utf8(&mut [0; 4])));
+        }
+    }
+    if word.is_empty() { "''".to_owned() } else { word }
+}
+
+/// Characters that mean nothing to any shell, wherever they stand.
+fn is_plain(character: char) -> bool {
+    character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.' | '/' | ':' | ',' | '+' | '@' | '%')
+}
+
+/// One script that reads all `sources` in their order. `nonce` has to be unguessable and fresh.
+pub fn compile(sources: &[Source], nonce: &str) -> String {
+    let mut script = String::with_capacity(1024 + 256 * sources.len());
+    script.push_str("{\nLC_ALL=C; export LC_ALL\n");
+    push(&mut script, format_args!("PATH=\"${{PATH:-/usr/bin:/bin}}:{MORE_PATH}\"; export PATH\n"));
+    // A colouring or line-numbering default of the login must not change what grep prints.
+    script.push_str("unset GREP_OPTIONS\n");
+    push(&mut script, format_args!("_k={}\n", quote(&marker(nonce))));
+    push(
+        &mut script,
+        format_args!(
+            "_t=\nif timeout -k 2 9 true </dev/null >/dev/null 2>&1; then _t='timeout -k 2 {COMMAND_SECONDS}'\n\
+             elif timeout 9 true </dev/null >/dev/null 2>&1; then _t='timeout {COMMAND_SECONDS}'; fi\n"
+        ),
+    );
+    script.push_str(
+        "_n='\n'\nexec 3>&1\n\
+         _mark() {\n_u=-; { read -r _u _r </proc/uptime; } 2>/dev/null\n\
+         printf '\\n%s %s %s %s\\n' \"$_k\" \"$1\" \"${_u:--}\" \"$2\"\n\
+         printf '\\n%s %s %s %s\\n' \"$_k\" \"$1\" \"${_u:--}\" \"$2\" >&2\n}\n",
+    );
+    for (index, source) in sources.iter().enumerate() {
+        push(&mut script, format_args!("_mark {index} begin\n"));
+        read(&mut script, &source.read);
+        push(&mut script, format_args!("_mark {index} \"$_s\"\n"));
+    }
+    script.push_str("exit 0\n}\n");
+    script
+}
+
+/// Appends formatted text. Writing into a string cannot fail.
+fn push(script: &mut String, arguments: std::fmt::Arguments<'_>) {
+    let _ = script.write_fmt(arguments);
+}
+
+/// Appends the commands of one read, which leave their exit status in `_s`.
+fn read(script: &mut String, read: &Read) {
+    match read {
+        Read::Files(globs) => {
+            let words: Vec<String> = globs.iter().map(|glob| quote_glob(glob)).collect();
+            if words.is_empty() {
+                script.push_str("_s=0\n");
+            } else {
+                // Status 1 only says that all files are empty.
+                push(
+                    script,
+                    format_args!(
+                        "$_t grep -aH '' -- {} </dev/null; _s=$?\n[ \"$_s\" -ne 1 ] || _s=0\n",
+                        words.join(" ")
+                    ),
+                );
+            }
+        }
+        Read::Command { argv, keep } => command(script, argv, *keep),
+        Read::ProcessFiles { names, files } => process_files(script, names, files),
+        Read::Environment(prefixes) => environment(script, prefixes),
+    }
+}
+
+fn command(script: &mut String, argv: &[Word], keep: Option<Keep>) {
+    let Some(program) = argv.first() else {
+        script.push_str("_s=127\n");
+        return;
+    };
+    let word = |word: &Word| match word {
+        Word::Plain(text) => quote(text),
+        Word::Glob(pattern) => quote_glob(pattern),
+    };
+    let words: Vec<String> = argv.iter().map(word).collect();
+    let words = words.join(" ");
+    let program = word(program);
+    push(script, format_args!("if command -v {program} >/dev/null 2>&1; then\n"));
+    match keep {
+        None => push(script, format_args!("$_t {words} </dev/null; _s=$?\n")),
+        Some(keep) => {
+            // The status of the command itself travels past the filter on descriptor 4.
+            let texts: Vec<String> = keep.any_of.iter().map(|text| format!("-e {}", quote(text))).collect();
+            let filter = if texts.is_empty() { String::new() } else { format!("grep -aF {} 4>&- | ", texts.join(" ")) };
+            push(
+                script,
+                format_args!(
+                    "_s=$({{ {{ $_t {words} </dev/null 3>&- 4>&-; echo \"$?\" >&4; }} | {filter}tail -n {} >&3; }} 4>&1)\n",
+                    keep.last
+                ),
+            );
+        }
+    }
+    push(script, format_args!("else echo {program}': not found' >&2; _s=127; fi\n"));
+}
+
+fn process_files(script: &mut String, names: &[&str], files: &[&str]) {
+    if names.is_empty() {
+        script.push_str("_s=0\n");
+        return;
+    }
+    let patterns: Vec<String> = names.iter().map(|name| quote(name)).collect();
+    let paths: Vec<String> = std::iter::once("comm")
+        .chain(files.iter().copied().filter(|&file| file != "comm"))
+        .map(|file| format!("\"$_p\"/{}", quote(file)))
+        .collect();
+    push(
+        script,
+        format_args!(
+            "set --; _c=0; _s=0\nfor _p in /proc/[0-9]*; do\n\
+             {{ IFS= read -r _m <\"$_p\"/comm; }} 2>/dev/null || continue\n\
+             case $_m in {}) ;; *) continue;; esac\n\
+             set -- \"$@\" {}\n\
+             _c=$((_c+1)); [ \"$_c\" -lt {MOST_PROCESSES} ] || break\ndone\n\
+             if [ \"$_c\" -gt 0 ]; then $_t grep -aH '' -- \"$@\" </dev/null; _s=$?; [ \"$_s\" -ne 1 ] || _s=0; fi\nset --\n",
+            patterns.join("|"),
+            paths.join(" ")
+        ),
+    );
+}
+
+/// The lines of `env` only propose names: a line may as well be the middle of another variable's value. What is printed
+/// is the value that the shell has under that name, so nothing of another variable ever travels.
+fn environment(script: &mut String, prefixes: &[&str]) {
+    let prefixes: Vec<&str> = prefixes.iter().copied().filter(|prefix| is_name(prefix)).collect();
+    if prefixes.is_empty() {
+        script.push_str("_s=0\n");
+        return;
+    }
+    push(
+        script,
+        format_args!(
+            "env </dev/null | grep -aE {} | while IFS= read -r _l; do\n_v=${{_l%%=*}}\n\
+             eval \"[ -n \\\"\\${{$_v+x}}\\\" ]\" || continue\neval \"_l=\\$$_v\"\n\
+             case $_l in *\"$_n\"*) _l=${{_l%%\"$_n\"*}}{};; esac\n\
+             printf '%s=%s\\n' \"$_v\" \"$_l\"\ndone | sort -u\n_s=0\n",
+            quote(&format!("^({})[A-Za-z0-9_]*=", prefixes.join("|"))),
+            quote(MORE_LINES),
+        ),
+    );
+}
+
+/// True for what can begin the name of a variable.
+pub fn is_name(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && text.chars().all(|character| character.is_ascii_alphanumeric() || character == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_only_where_needed() {
+        assert_eq!(quote("rdma"), "rdma");
+        assert_eq!(quote("/sys/class/net"), "/sys/class/net");
+        assert_eq!(quote(""), "''");
+        assert_eq!(quote("it's"), "'it'\\''s'");
+        assert_eq!(quote("~root"), "'~root'");
+        assert_eq!(quote("a=b"), "'a=b'");
+        assert_eq!(quote("a\nb\0c"), "'a\nbc'");
+    }
+
+    #[test]
+    fn only_pattern_characters_stay_special() {
+        assert_eq!(quote_glob("/sys/class/net/*/mtu"), "/sys/class/net/*/mtu");
+        assert_eq!(quote_glob("/proc/[0-9]*/comm"), "/proc/[0-9]*/comm");
+        assert_eq!(quote_glob("/a b/$x;*"), "/a' 'b/'$'x';'*");
+        assert_eq!(quote_glob(""), "''");
+    }
+
+    #[test]
+    fn the_script_is_one_group_and_shows_no_nonce_to_commands() {
+        let sources = [
+            Source { name: "a", read: Read::Files(&["/sys/class/net/*/mtu"]) },
+            Source { name: "b", read: Read::Command { argv: &[Word::Plain("rdma"), Word::Plain("link")], keep: None } },
+        ];
+        let script = compile(&sources, "c0ffee");
+        assert!(script.starts_with("{\n") && script.ends_with("\nexit 0\n}\n"), "{script}");
+        assert_eq!(script.matches("c0ffee").count(), 1, "the nonce stands in one unexported variable: {script}");
+        assert!(!script.contains("export _k"));
+        assert!(script.contains("if command -v rdma >/dev/null 2>&1; then\n$_t rdma link </dev/null; _s=$?\n"));
+    }
+
+    #[test]
+    fn a_name_is_what_sh_takes_as_one() {
+        for (text, is) in [("UCX_", true), ("_A1", true), ("1A", false), ("", false), ("A-B", false), ("A.*", false)] {
+            assert_eq!(is_name(text), is, "{text:?}");
+        }
+    }
+}

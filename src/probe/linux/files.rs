@@ -155,6 +155,14 @@ fn complaint(line: &str) -> Option<(&str, Missing<'_>)> {
     Some((path, missing))
 }
 
+/// Reads one line of `stat -c %N`: a path and what it links to, both without their quotation marks.
+pub fn link(line: &str) -> Option<(&str, &str)> {
+    let (path, target) = line.split_once(" -> ")?;
+    let marks = ['\'', '"', '`', '\u{2018}', '\u{2019}'];
+    let (path, target) = (path.trim().trim_matches(marks), target.trim().trim_matches(marks));
+    if path.is_empty() || target.is_empty() { None } else { Some((path, target)) }
+}
+
 /// If `path` matches `pattern`: what the first `*` of the pattern stands for (the whole part of the path if that part
 /// has more than one `*`; nothing if there is no `*` at all).
 pub fn captured<'a>(pattern: &str, path: &'a str) -> Option<&'a str> {
@@ -272,6 +280,17 @@ mod tests {
         assert_eq!(captured("/a/*-*", "/a/b-c"), Some("b-c"));
         assert_eq!(captured("/a/b", "/a/b"), Some(""));
         assert_eq!(captured("/a/*aa", "/a/a"), None);
+    }
+
+    #[test]
+    fn links_are_read_with_any_quotation_marks() {
+        for line in
+            ["'/a/driver' -> '../../x/vmxnet3'", "/a/driver -> ../../x/vmxnet3", "`/a/driver' -> `../../x/vmxnet3'"]
+        {
+            assert_eq!(link(line), Some(("/a/driver", "../../x/vmxnet3")));
+        }
+        assert_eq!(link("/a/driver"), None);
+        assert_eq!(link("'' -> ''"), None);
     }
 
     proptest! {

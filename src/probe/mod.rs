@@ -6,6 +6,8 @@
 
 pub mod dialect;
 pub mod linux;
+#[cfg(test)]
+pub mod testing;
 
 use std::sync::Arc;
 

@@ -48,3 +48,25 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     }
     facts
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::guest_testing::{run, shown, survives_damage};
+    use super::*;
+
+    const NODES: &str = include_str!("../../../tests/fixtures/guest-probes/linux.device-nodes.txt");
+
+    #[test]
+    fn nodes_have_permissions_owner_and_decimal_numbers() {
+        let facts = run(&PROBE, &[(NODES, "stat: cannot statx '/dev/nvidia*': No such file or directory\n", 1)]);
+        let of = |path: &str, attribute| shown(&facts, &Entity::DeviceNode(Text::new(path)), attribute);
+        assert_eq!(of("/dev/infiniband/uverbs0", Attribute::Permissions), "crw-rw-rw-");
+        assert_eq!(of("/dev/infiniband/uverbs0", Attribute::DeviceNumber), "231:192");
+        assert_eq!(of("/dev/infiniband/umad0", Attribute::Permissions), "crw-------");
+        assert_eq!(of("/dev/infiniband/umad0", Attribute::Owner), "root:root");
+        assert_eq!(of("/dev/infiniband/rdma_cm", Attribute::DeviceNumber), "10:124");
+        assert_eq!(of("/dev/infiniband/by-ibdev", Attribute::Permissions), "absent", "a folder is no node");
+    }
+
+    survives_damage!(PROBE, NODES);
+}

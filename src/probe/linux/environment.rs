@@ -59,3 +59,26 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::guest_testing::{run, shown, survives_damage};
+    use super::*;
+
+    const VARIABLES: &str = "UCX_TLS=rc_v,ud_v,sm,self\nUCX_NET_DEVICES=rocep27s0f1:1\nOMPI_MCA_pml=ucx\nNCCL_DEBUG=\n\
+                             SLURM_JOB_ID=4711\nSLURM_JWT=eyJhbGciOi\nHOME=/root\nUCX_\u{1b}[31mX=1\nbroken line\n";
+
+    #[test]
+    fn only_allowed_names_become_facts() {
+        let facts = run(&PROBE, &[(VARIABLES, "", 0)]);
+        let of = |name: &str| shown(&facts, &Entity::Variable(Text::new(name)), Attribute::VariableValue);
+        assert_eq!(of("UCX_TLS"), "rc_v,ud_v,sm,self");
+        assert_eq!(of("OMPI_MCA_pml"), "ucx");
+        assert_eq!(of("NCCL_DEBUG"), "", "set and empty is a value of its own");
+        assert_eq!(of("SLURM_JOB_ID"), "4711");
+        assert_eq!(facts.len(), 5);
+        assert!(!ALLOWED.iter().any(|prefix| "SLURM_JWT".starts_with(prefix)), "a secret must not travel");
+    }
+
+    survives_damage!(PROBE, VARIABLES);
+}

@@ -37,8 +37,7 @@ impl Missing<'_> {
             Self::Empty => State::Empty,
             Self::Permission => State::NeedsPrivilege(Text::new(adds)),
             Self::Invalid => State::NotAvailable,
-            Self::Other(reason) => State::Failed(Text::new(reason)),
-            Self::Incomplete(reason) => State::Failed(Text::new(reason)),
+            Self::Other(reason) | Self::Incomplete(reason) => State::Failed(Text::new(reason)),
         })
     }
 }
@@ -105,6 +104,21 @@ impl<'a> Files<'a> {
         paths.sort_unstable();
         paths.dedup();
         paths.into_iter().filter_map(move |path| Some((path, captured(pattern, path)?)))
+    }
+
+    /// The paths that more privilege would open.
+    pub fn denied(&self) -> impl Iterator<Item = &'a str> + use<'_, 'a> {
+        self.errors.iter().filter(|(_, missing)| **missing == Missing::Permission).map(|(path, _)| *path)
+    }
+
+    /// Why the answer as a whole ended before it could tell everything, if it did.
+    pub fn incomplete(&self) -> Option<&'static str> {
+        self.incomplete
+    }
+
+    /// The files that gave lines, in the order of their paths.
+    pub fn all(&self) -> impl Iterator<Item = (&'a str, &[Line<'a>])> {
+        self.lines.iter().map(|(path, lines)| (*path, lines.as_slice()))
     }
 
     /// A fact from the first line of a file. Nothing if the file does not exist; `convert` gives `None` for a line that

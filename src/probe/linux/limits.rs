@@ -110,3 +110,40 @@ fn memlock(observation: &Observation, entity: &Entity, lines: &[Line<'_>]) -> Ve
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::guest_testing::{run, shown, survives_damage};
+    use super::*;
+
+    const LOGIN_LIMITS: &str = include_str!("../../../tests/fixtures/guest-probes/linux.limits-login.txt");
+    const LAUNCHERS: &str = include_str!("../../../tests/fixtures/guest-probes/linux.limits-launchers.txt");
+    const SLURM: &str = "/proc/900/comm:slurmd\n/proc/900/limits:Max locked memory         unlimited            unlimited            bytes     \n\
+        /proc/901/comm:sshd\n/proc/901/limits:Max locked memory         65536                65536                bytes     \n\
+        /proc/77/comm:sshd\n/proc/77/limits:Max locked memory         8388608              unlimited            bytes     \n\
+        /proc/950/comm:orted\n/proc/960/comm:prted\n";
+
+    #[test]
+    fn a_real_login_and_its_server() {
+        let facts = run(&PROBE, &[(LOGIN_LIMITS, "", 0), (LAUNCHERS, "", 0)]);
+        assert_eq!(shown(&facts, &Entity::Guest, Attribute::MemlockSoft), "8388608");
+        assert_eq!(shown(&facts, &Entity::Guest, Attribute::MemlockHard), "8388608");
+        let servers: Vec<&Fact> = facts.iter().filter(|fact| fact.attribute == Attribute::ProcessCommand).collect();
+        assert_eq!(servers.len(), 1, "only the listener: {servers:?}");
+    }
+
+    #[test]
+    fn launchers_differ_and_what_may_not_be_read_says_so() {
+        let errors = "grep: /proc/950/limits: Permission denied\ngrep: /proc/960/limits: No such file or directory\n";
+        let facts = run(&PROBE, &[("", "grep: /proc/self/limits: No such file or directory\n", 2), (SLURM, errors, 2)]);
+        assert_eq!(shown(&facts, &Entity::Guest, Attribute::MemlockSoft), "<not published by this kernel>");
+        assert_eq!(shown(&facts, &Entity::Process(900), Attribute::MemlockSoft), u64::MAX.to_string());
+        assert_eq!(shown(&facts, &Entity::Process(77), Attribute::MemlockSoft), "8388608");
+        assert_eq!(shown(&facts, &Entity::Process(77), Attribute::MemlockHard), u64::MAX.to_string());
+        assert_eq!(shown(&facts, &Entity::Process(901), Attribute::ProcessCommand), "absent", "a session's own sshd");
+        assert!(shown(&facts, &Entity::Process(950), Attribute::MemlockSoft).starts_with("<needs privilege"));
+        assert_eq!(shown(&facts, &Entity::Process(960), Attribute::ProcessCommand), "absent", "ended meanwhile");
+    }
+
+    survives_damage!(PROBE, LOGIN_LIMITS, SLURM);
+}

@@ -153,3 +153,55 @@ fn balancer(observation: &Observation, settings: &Files<'_>) -> Fact {
     };
     observation.fact(Entity::Guest, Attribute::IrqBalance, state, 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::guest_testing::{Printed, run, shown, survives_damage};
+    use super::*;
+
+    const SETTINGS: &str = include_str!("../../../tests/fixtures/guest-probes/linux.memory-settings.txt");
+    const MEMINFO: &str = include_str!("../../../tests/fixtures/guest-probes/linux.meminfo.txt");
+
+    fn guest(printed: &[Printed<'_>], attribute: Attribute) -> String {
+        shown(&run(&PROBE, printed), &Entity::Guest, attribute)
+    }
+
+    #[test]
+    fn settings_of_a_real_guest() {
+        let printed = [(SETTINGS, "", 0), (MEMINFO, "", 0), ("", "", 0)];
+        assert_eq!(guest(&printed, Attribute::TransparentHugePages), "always");
+        assert_eq!(guest(&printed, Attribute::TransparentHugePageDefrag), "madvise");
+        assert_eq!(guest(&printed, Attribute::Swappiness), "60");
+        assert_eq!(guest(&printed, Attribute::NumaBalancing), "no");
+        assert_eq!(guest(&printed, Attribute::MemoryTotal), (594_640u64 * 1024).to_string());
+        assert_eq!(guest(&printed, Attribute::HugePagesTotal), "0");
+        assert_eq!(guest(&printed, Attribute::HugePageSize), "2097152");
+        assert_eq!(guest(&printed, Attribute::IrqBalance), "no");
+    }
+
+    #[test]
+    fn irqbalance_runs_or_hides() {
+        let running = [(SETTINGS, "", 0), (MEMINFO, "", 0), ("/proc/812/comm:irqbalance\n", "", 0)];
+        assert_eq!(guest(&running, Attribute::IrqBalance), "yes");
+        let hidden = [("", "grep: /proc/1/comm: No such file or directory\n", 2), (MEMINFO, "", 0), ("", "", 0)];
+        assert!(guest(&hidden, Attribute::IrqBalance).starts_with("<needs privilege"));
+    }
+
+    #[test]
+    fn huge_pages_of_another_size_are_told() {
+        let settings = SETTINGS.replace("1048576kB/nr_hugepages:0", "1048576kB/nr_hugepages:16");
+        let printed = [(settings.as_str(), "", 0), (MEMINFO, "", 0), ("", "", 0)];
+        assert_eq!(guest(&printed, Attribute::HugePagesTotal), "16");
+        assert_eq!(guest(&printed, Attribute::HugePageSize), (1u64 << 30).to_string());
+    }
+
+    #[test]
+    fn amounts_need_their_unit() {
+        assert_eq!(kibibytes("   16 kB"), Some(16_384));
+        for wrong in ["16", "16 MB", "", "18446744073709551615 kB", "-1 kB"] {
+            assert_eq!(kibibytes(wrong), None, "{wrong:?}");
+        }
+    }
+
+    survives_damage!(PROBE, SETTINGS, MEMINFO, "/proc/812/comm:irqbalance\n");
+}

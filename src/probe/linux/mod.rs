@@ -3,14 +3,20 @@
 mod device_nodes;
 mod environment;
 pub mod files;
+#[cfg(test)]
+mod guest_testing;
+mod kernel_log;
+mod kernel_meaning;
 mod limits;
 mod memory;
 mod modules;
-#[cfg(test)]
-mod mutation;
+mod netdevs;
 mod numa;
 mod packages;
 mod pci;
+mod persistence;
+mod persistence_formats;
+mod persistence_netplan;
 mod system;
 mod tools;
 
@@ -24,9 +30,12 @@ pub const PROBES: &[Probe] = &[
     modules::PROBE,
     packages::PROBE,
     device_nodes::PROBE,
+    netdevs::PROBE,
+    persistence::PROBE,
     limits::PROBE,
     memory::PROBE,
     numa::PROBE,
     tools::PROBE,
+    kernel_log::PROBE,
     environment::PROBE,
 ];

@@ -14,7 +14,9 @@ const PREFIXES: &[&str] = &[
     "ib_",
     "iw_",
     "rdma_",
-    "vmw_",
+    "vmw_pvrdma",
+    "vmw_balloon",
+    "vmw_vmci",
     "vmxnet3",
     "mlx4_",
     "mlx5_",
@@ -39,7 +41,7 @@ const PREFIXES: &[&str] = &[
 ];
 
 /// [`PREFIXES`] as `grep -E` takes them.
-const PATTERN: &str = "^(ib_|iw_|rdma_|vmw_|vmxnet3|mlx4_|mlx5_|mlxfw|bnxt_re|bnxt_en|irdma|i40iw|efa|qedr|siw|ice|nvidia|\
+const PATTERN: &str = "^(ib_|iw_|rdma_|vmw_pvrdma|vmw_balloon|vmw_vmci|vmxnet3|mlx4_|mlx5_|mlxfw|bnxt_re|bnxt_en|irdma|i40iw|efa|qedr|siw|ice|nvidia|\
                        nouveau|nv_peer_mem|gdrdrv|nvme_rdma|rpcrdma|erdma|hns_roce|virtio_net)";
 
 const VERSIONS: &[&str] = &[
@@ -144,4 +146,57 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
         facts.extend(files.fact(Entity::Module(Text::new(name)), Attribute::Version, path, "", text));
     }
     facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::guest_testing::{run, shown, survives_damage};
+    use super::*;
+
+    const LOADED: &str = include_str!("../../../tests/fixtures/guest-probes/linux.modules-loaded.txt");
+    const LSMOD: &str = include_str!("../../../tests/fixtures/pvrdma-guest/19-lsmod.txt");
+
+    fn module(name: &str) -> Entity {
+        Entity::Module(Text::new(name))
+    }
+
+    #[test]
+    fn loaded_modules_with_size_uses_and_version() {
+        let versions = "/sys/module/vmw_pvrdma/version:1.0.1.0-k\n/sys/module/ext4/version:1\n";
+        let facts = run(&PROBE, &[(LSMOD, "", 0), (versions, "", 0), ("", "", 0)]);
+        assert_eq!(shown(&facts, &module("vmw_pvrdma"), Attribute::ModuleSize), "69632");
+        assert_eq!(shown(&facts, &module("vmw_pvrdma"), Attribute::ModuleUses), "0", "loaded and unused is fine");
+        assert_eq!(shown(&facts, &module("vmw_pvrdma"), Attribute::Version), "1.0.1.0-k");
+        assert_eq!(shown(&facts, &module("ib_core"), Attribute::ModuleUses), "6");
+        assert!(!facts.iter().any(|fact| fact.entity == module("ext4")));
+        let facts = run(&PROBE, &[(LOADED, "", 0), ("", "", 2), ("", "", 1)]);
+        assert_eq!(shown(&facts, &module("rdma_rxe"), Attribute::ModuleSize), "135168");
+    }
+
+    #[test]
+    fn built_in_modules_have_no_size() {
+        let present = "/sys/module/ib_core\n/sys/module/vmxnet3\n/sys/module/ib_core/parameters\n";
+        let facts = run(&PROBE, &[("vmxnet3 73728 0 - Live 0x0\n", "", 0), ("", "", 2), (present, "", 1)]);
+        assert_eq!(
+            shown(&facts, &module("ib_core"), Attribute::ModuleSize),
+            "<not published by the kernel: this module is built in>"
+        );
+        assert_eq!(shown(&facts, &module("vmxnet3"), Attribute::ModuleSize), "73728");
+        // Nothing is called built in when the list of loaded ones could not be read.
+        let facts = run(&PROBE, &[("", "grep: /proc/modules: Permission denied\n", 2), ("", "", 2), (present, "", 1)]);
+        assert!(facts.is_empty());
+    }
+
+    #[test]
+    fn the_pattern_says_what_the_list_says() {
+        let words = PATTERN.strip_prefix("^(").and_then(|rest| rest.strip_suffix(')')).expect("one group");
+        assert_eq!(words.split('|').collect::<Vec<_>>(), PREFIXES);
+    }
+
+    survives_damage!(
+        PROBE,
+        LSMOD,
+        "/sys/module/vmw_pvrdma/version:1.0.1.0-k\n",
+        "/sys/module/ib_core\n/sys/module/vmxnet3\n"
+    );
 }

@@ -51,7 +51,7 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
         facts.extend(files.fact(Entity::NumaNode(number), Attribute::NodeDistances, path, "", |line| {
             let distances: Vec<Text> = line.split_whitespace().map(Text::new).collect();
             let numbers = distances.iter().all(|distance| distance.parse::<u32>().is_ok());
-            numbers.then(|| State::Known(Value::List(distances)))
+            numbers.then_some(State::Known(Value::List(distances)))
         }));
     }
     let files = Files::new(memory, &[MEMORY]);
@@ -72,4 +72,31 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
         }
     }
     facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::guest_testing::{run, shown, survives_damage};
+    use super::*;
+
+    const NODES: &str = include_str!("../../../tests/fixtures/guest-probes/linux.numa-nodes.txt");
+    const NODE_MEMORY: &str = include_str!("../../../tests/fixtures/guest-probes/linux.numa-memory.txt");
+
+    #[test]
+    fn one_node_and_two() {
+        let facts = run(&PROBE, &[(NODES, "", 0), (NODE_MEMORY, "", 0)]);
+        assert_eq!(shown(&facts, &Entity::NumaNode(0), Attribute::NodeProcessors), "0");
+        assert_eq!(shown(&facts, &Entity::NumaNode(0), Attribute::NodeDistances), "10");
+        assert_eq!(shown(&facts, &Entity::NumaNode(0), Attribute::NodeMemory), (594_640u64 * 1024).to_string());
+        let two = "/sys/devices/system/node/node0/cpulist:0-3\n/sys/devices/system/node/node1/cpulist:4-7\n\
+                   /sys/devices/system/node/node0/distance:10 20\n/sys/devices/system/node/node1/distance:20 ten\n\
+                   /sys/devices/system/node/node2/cpulist:\n";
+        let facts = run(&PROBE, &[(two, "", 0), ("", "", 1)]);
+        assert_eq!(shown(&facts, &Entity::NumaNode(0), Attribute::NodeDistances), "10, 20");
+        assert_eq!(shown(&facts, &Entity::NumaNode(1), Attribute::NodeProcessors), "4-7");
+        assert!(shown(&facts, &Entity::NumaNode(1), Attribute::NodeDistances).starts_with("<failed"));
+        assert_eq!(shown(&facts, &Entity::NumaNode(2), Attribute::NodeProcessors), "<empty>", "a node of memory only");
+    }
+
+    survives_damage!(PROBE, NODES, NODE_MEMORY);
 }

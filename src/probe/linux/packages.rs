@@ -97,10 +97,10 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
             let name = Text::new(name.split(':').next().unwrap_or(name));
             let state = match columns.next().map(|status| status.split_whitespace().last().unwrap_or("")) {
                 None | Some("installed") if !version.trim().is_empty() => State::Known(version.into()),
-                Some("not-installed" | "config-files") => continue,
                 Some(status @ ("half-installed" | "unpacked" | "half-configured")) => {
                     State::Failed(Text::new(&format!("{status}: its installation did not end")))
                 }
+                // "not-installed", "config-files", or a line that is none of these.
                 _ => continue,
             };
             if is_name(&name) && seen.insert(name.clone()) {
@@ -144,4 +144,50 @@ fn answered(observation: &Observation) -> bool {
 fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'+' | b'-' | b'_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::guest_testing::{Printed, run, shown, survives_damage};
+    use super::*;
+
+    const DPKG: &str = include_str!("../../../tests/fixtures/guest-probes/linux.packages-dpkg.txt");
+    const OLD_DPKG: &str =
+        include_str!("../../../tests/fixtures/pvrdma-guest/28-dpkg-query-w-rdma-core-librdmacm1-libibverbs.txt");
+    const RPM: &str = "rdma-core\t48.0-1.el9\nlibibverbs\t48.0-1.el9\npackage perftest is not installed\n\
+                       openmpi\t4.1.1-7.el9\nopen-vm-tools\t12.3.5-2.el9\n";
+    const ABSENT: Printed<'_> = ("", "sh: 1: rpm: not found\n", 127);
+
+    fn version(printed: &[Printed<'_>], name: &str) -> String {
+        shown(&run(&PROBE, printed), &Entity::Package(Text::new(name)), Attribute::Version)
+    }
+
+    #[test]
+    fn debian_packages() {
+        let printed = [(DPKG, "dpkg-query: no packages found matching ucx\n", 1), ABSENT];
+        assert_eq!(version(&printed, "rdma-core"), "44.0-2");
+        assert_eq!(version(&printed, "perftest"), "4.5+0.17-1");
+        assert_eq!(version(&printed, "ucx"), "absent");
+        assert_eq!(version(&[(OLD_DPKG, "", 0), ABSENT], "ibverbs-providers"), "44.0-2");
+        let states = "rdma-core\t\tdeinstall ok not-installed\nperftest\t4.5\tdeinstall ok config-files\n\
+                      openmpi-bin\t4.1\tinstall reinstreq half-installed\n";
+        assert_eq!(version(&[(states, "", 0), ABSENT], "rdma-core"), "<rdma-core is not installed>");
+        assert_eq!(version(&[(states, "", 0), ABSENT], "perftest"), "<perftest is not installed>");
+        assert!(version(&[(states, "", 0), ABSENT], "openmpi-bin").contains("half-installed"));
+    }
+
+    #[test]
+    fn red_hat_packages_and_no_package_manager() {
+        let rpm = [("", "", 127), (RPM, "", 1)];
+        assert_eq!(version(&rpm, "rdma-core"), "48.0-1.el9");
+        assert_eq!(version(&rpm, "open-vm-tools"), "12.3.5-2.el9");
+        assert_eq!(version(&rpm, "perftest"), "<perftest is not installed>");
+        assert_eq!(version(&rpm, "libucx0"), "absent");
+        let none = [("", "", 127), ("", "", 127)];
+        assert_eq!(version(&none, "rdma-core"), "<not observable: neither dpkg nor rpm is here>");
+        let broken = [("", "dpkg-query: error: failed to open package info file\n", 2), ("", "", 127)];
+        assert!(version(&broken, "rdma-core").starts_with("<failed"));
+    }
+
+    survives_damage!(PROBE, DPKG, RPM);
 }

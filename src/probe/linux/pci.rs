@@ -139,13 +139,12 @@ fn parse_functions(observations: &[Arc<Observation>]) -> Vec<Fact> {
         known(Attribute::VendorId, Text::new(&format!("{:04x}", function.vendor)).into());
         known(Attribute::DeviceId, Text::new(&format!("{:04x}", function.device)).into());
         known(Attribute::ClassCode, Text::new(&format!("{:06x}", function.class)).into());
-        facts.push(match drivers.get(function.address) {
-            Some((line, driver)) => links.known(entity.clone(), Attribute::Driver, *driver, *line),
-            None => {
-                // No link means no driver, but only if the question was answered at all.
-                let state = links.trouble("stat", "").filter(|_| !links.stderr.contains("No such file"));
-                links.fact(entity.clone(), Attribute::Driver, state.unwrap_or(State::Empty), 0)
-            }
+        facts.push(if let Some((line, driver)) = drivers.get(function.address) {
+            links.known(entity.clone(), Attribute::Driver, *driver, *line)
+        } else {
+            // No link means no driver, but only if the question was answered at all.
+            let state = links.trouble("stat", "").filter(|_| !links.stderr.contains("No such file"));
+            links.fact(entity.clone(), Attribute::Driver, state.unwrap_or(State::Empty), 0)
         });
         facts.extend(files.fact(entity.clone(), Attribute::NumaNode, &path(NODE, function.address), "", |line| {
             line.parse::<i64>().ok().map(|node| State::Known(node.into()))
@@ -191,18 +190,21 @@ fn parse_links(observations: &[Arc<Observation>]) -> Vec<Fact> {
     for function in functions(&files) {
         let entity = Entity::PciFunction(Text::new(function.address));
         let virtual_link = function.vendor == VMWARE;
-        for (attribute, pattern, convert) in [
-            (Attribute::LinkSpeed, SPEED, speed as fn(&str) -> Option<State<Value>>),
-            (Attribute::LinkSpeedMax, SPEED_MAX, speed),
-            (Attribute::LinkWidth, WIDTH, width),
-            (Attribute::LinkWidthMax, WIDTH_MAX, width),
+        for (attribute, pattern) in [
+            (Attribute::LinkSpeed, SPEED),
+            (Attribute::LinkSpeedMax, SPEED_MAX),
+            (Attribute::LinkWidth, WIDTH),
+            (Attribute::LinkWidthMax, WIDTH_MAX),
         ] {
             facts.extend(files.fact(entity.clone(), attribute, &path(pattern, function.address), "", |line| {
                 if virtual_link {
                     // The link of a virtual function is made up (5 GT/s x32): nothing to judge.
                     return Some(State::NotObservable(Text::new("a virtual function has no PCIe link of its own")));
                 }
-                convert(line)
+                if matches!(attribute, Attribute::LinkSpeed | Attribute::LinkSpeedMax) {
+                    return Some(speed(line));
+                }
+                width(line)
             }));
         }
     }
@@ -211,14 +213,133 @@ fn parse_links(observations: &[Arc<Observation>]) -> Vec<Fact> {
 }
 
 /// `16.0 GT/s PCIe` as it is; `Unknown` and `Unknown speed` are missing values.
-fn speed(line: &str) -> Option<State<Value>> {
-    Some(if line.starts_with("Unknown") { State::NotAvailable } else { State::Known(line.into()) })
+fn speed(line: &str) -> State<Value> {
+    if line.starts_with("Unknown") { State::NotAvailable } else { State::Known(line.into()) }
 }
 
-/// A number of lanes; 0 and 255 (all bits set: the function did not answer) are missing values.
+/// A number of lanes; 0, 63 and 255 (all bits set: the function did not answer) are missing values.
 fn width(line: &str) -> Option<State<Value>> {
     Some(match line.parse::<u64>().ok()? {
         0 | 63 | 255 => State::NotAvailable,
         lanes => State::Known(lanes.into()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::guest_testing::{run, shown, survives_damage};
+    use super::*;
+
+    const SOFT_ROCE: &str = include_str!("../../../tests/fixtures/guest-probes/linux.pci-functions.txt");
+    const SOFT_ROCE_DRIVERS: &str = include_str!("../../../tests/fixtures/guest-probes/linux.pci-drivers.txt");
+
+    /// What sysfs says of each line of `lspci -nnk`: `00:10.1 Network controller [0280]: ... [15ad:0820]`.
+    fn from_lspci(lspci: &str) -> (String, String) {
+        let (mut files, mut drivers, mut address) = (Vec::new(), Vec::new(), String::new());
+        for line in lspci.lines() {
+            if let Some(driver) = line.trim().strip_prefix("Kernel driver in use: ") {
+                drivers
+                    .push(format!("'/sys/bus/pci/devices/{address}/driver' -> '../../../bus/pci/drivers/{driver}'\n"));
+            } else if !line.starts_with('\t') {
+                let (slot, rest) = line.split_once(' ').expect("an address");
+                address = format!("0000:{slot}");
+                let class = &rest[rest.find('[').expect("a class") + 1..][..4];
+                let ids = &rest[rest.rfind('[').expect("ids") + 1..][..9];
+                for (file, value) in [("vendor", &ids[..4]), ("device", &ids[5..]), ("class", &format!("{class}00"))] {
+                    files.push(format!("/sys/bus/pci/devices/{address}/{file}:0x{value}\n"));
+                }
+                files.push(format!("/sys/bus/pci/devices/{address}/numa_node:-1\n"));
+            }
+        }
+        (files.concat(), drivers.concat())
+    }
+
+    const LSPCI: &str = include_str!("../../../tests/fixtures/pvrdma-guest/18-lspci-nnk.txt");
+
+    #[test]
+    fn a_pvrdma_guest_is_known_by_its_ids_and_paired_by_slot() {
+        let (files, drivers) = from_lspci(LSPCI);
+        let facts = run(&FUNCTIONS, &[(&files, "", 0), (&drivers, "", 0)]);
+        let of = |address: &str, attribute| shown(&facts, &Entity::PciFunction(Text::new(address)), attribute);
+        assert_eq!(of("0000:00:10.1", Attribute::FunctionKind), "PVRDMA");
+        assert_eq!(of("0000:00:10.1", Attribute::Driver), "vmw_pvrdma");
+        assert_eq!(of("0000:00:10.1", Attribute::ClassCode), "028000");
+        assert_eq!(of("0000:00:10.1", Attribute::PairedFunction), "0000:00:10.0");
+        assert_eq!(of("0000:00:10.0", Attribute::FunctionKind), "vmxnet3");
+        assert_eq!(of("0000:00:10.0", Attribute::PairedFunction), "0000:00:10.1");
+        assert_eq!(of("0000:00:10.0", Attribute::NumaNode), "-1");
+        assert_eq!(of("0000:00:05.0", Attribute::FunctionKind), "virtio NIC");
+        assert_eq!(of("0000:00:03.0", Attribute::FunctionKind), "absent", "disks are none of our business");
+    }
+
+    #[test]
+    fn a_pvrdma_without_its_vmxnet3_says_so() {
+        let (files, drivers) = from_lspci(LSPCI);
+        let alone = files.split_inclusive('\n').filter(|line| !line.contains("00:10.0")).collect::<Vec<_>>().concat();
+        let facts = run(&FUNCTIONS, &[(&alone, "", 0), (&drivers.replace("/vmw_pvrdma", "/other"), "", 0)]);
+        let pvrdma = Entity::PciFunction(Text::new("0000:00:10.1"));
+        assert!(shown(&facts, &pvrdma, Attribute::PairedFunction).contains("no vmxnet3 at function 0 of this slot"));
+        let mixed = files.replace("00:10.0/device:0x07b0", "00:10.0/device:0x07b1");
+        let facts = run(&FUNCTIONS, &[(&mixed, "", 0), ("", "", 0)]);
+        assert!(shown(&facts, &pvrdma, Attribute::PairedFunction).contains("another adapter (NIC)"));
+        assert_eq!(shown(&facts, &pvrdma, Attribute::Driver), "<empty>");
+    }
+
+    #[test]
+    fn soft_roce_has_only_virtio_interfaces() {
+        let facts = run(&FUNCTIONS, &[(SOFT_ROCE, "", 0), (SOFT_ROCE_DRIVERS, "", 0)]);
+        let kinds: Vec<String> = facts
+            .iter()
+            .filter(|fact| fact.attribute == Attribute::FunctionKind)
+            .filter_map(|fact| Some(fact.reading.state.known()?.to_string()))
+            .collect();
+        assert_eq!(kinds, ["virtio NIC", "virtio NIC"]);
+    }
+
+    const LINK: &str = "/sys/bus/pci/devices/0000:0b:00.0/vendor:0x10de\n/sys/bus/pci/devices/0000:0b:00.0/device:0x20b0\n\
+        /sys/bus/pci/devices/0000:0b:00.0/class:0x030200\n/sys/bus/pci/devices/0000:1b:00.1/vendor:0x15ad\n\
+        /sys/bus/pci/devices/0000:1b:00.1/device:0x0820\n/sys/bus/pci/devices/0000:1b:00.1/class:0x020700\n\
+        /sys/bus/pci/devices/0000:13:00.0/vendor:0x15b3\n/sys/bus/pci/devices/0000:13:00.0/device:0x101b\n\
+        /sys/bus/pci/devices/0000:13:00.0/class:0x020000\n\
+        /sys/bus/pci/devices/0000:0b:00.0/current_link_speed:2.5 GT/s PCIe\n\
+        /sys/bus/pci/devices/0000:0b:00.0/current_link_width:16\n\
+        /sys/bus/pci/devices/0000:0b:00.0/max_link_speed:16.0 GT/s PCIe\n\
+        /sys/bus/pci/devices/0000:1b:00.1/current_link_width:32\n\
+        /sys/bus/pci/devices/0000:13:00.0/current_link_speed:Unknown\n\
+        /sys/bus/pci/devices/0000:13:00.0/current_link_width:0\n\
+        /sys/bus/pci/devices/0000:13:00.0/max_link_width:255\n";
+
+    #[test]
+    fn links_are_read_and_made_up_ones_are_not_believed() {
+        let facts = run(&LINKS, &[(LINK, "", 0)]);
+        let of = |address: &str, attribute| shown(&facts, &Entity::PciFunction(Text::new(address)), attribute);
+        assert_eq!(of("0000:0b:00.0", Attribute::LinkSpeed), "2.5 GT/s PCIe");
+        assert_eq!(of("0000:0b:00.0", Attribute::LinkSpeedMax), "16.0 GT/s PCIe");
+        assert_eq!(of("0000:0b:00.0", Attribute::LinkWidth), "16");
+        assert_eq!(of("0000:0b:00.0", Attribute::LinkWidthMax), "absent");
+        assert!(of("0000:1b:00.1", Attribute::LinkWidth).starts_with("<not observable"));
+        for attribute in [Attribute::LinkSpeed, Attribute::LinkWidth, Attribute::LinkWidthMax] {
+            assert!(of("0000:13:00.0", attribute).starts_with("<not available"), "{attribute:?}");
+        }
+    }
+
+    #[test]
+    fn only_full_addresses_are_addresses() {
+        assert!(is_address("0000:1b:00.1") && is_address("10000:e1:00.0"));
+        for wrong in
+            ["", "1b:00.1", "0000:1b:00", "0000:1b:00.8", "0000:1b:00.10", "virtio0", "pci0000:00", "0000:00:1g.0"]
+        {
+            assert!(!is_address(wrong), "{wrong:?}");
+        }
+    }
+
+    mod functions {
+        use super::*;
+        survives_damage!(FUNCTIONS, SOFT_ROCE, SOFT_ROCE_DRIVERS);
+    }
+
+    mod links {
+        use super::*;
+        survives_damage!(LINKS, LINK);
+    }
 }

@@ -157,7 +157,8 @@ fn virtualization(system: &Observation, files: &Files<'_>, flags: &Observation) 
     let (vendor, product) = (files.line(VENDOR), files.line(PRODUCT));
     let vendor_name = vendor.as_ref().map_or("", |(_, name)| *name);
     let product_name = product.as_ref().map_or("", |(_, name)| *name);
-    let cloud_metal = product_name.ends_with(".metal");
+    // Amazon's real machines carry the vendor's name too: "m5.metal", "m7i.metal-24xl".
+    let cloud_metal = product_name.contains(".metal");
     if let Some((_, piece, name)) = PLATFORMS
         .iter()
         .find(|(wanted, piece, _)| !cloud_metal && vendor_name.starts_with(wanted) && product_name.contains(piece))
@@ -190,4 +191,73 @@ pub(super) fn count_of_list(list: &str) -> Option<u64> {
         let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
         sum.checked_add(last.checked_sub(first)?.checked_add(1)?)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::guest_testing::{Printed, run, shown, survives_damage};
+    use super::*;
+
+    const ROOT: &str = include_str!("../../../tests/fixtures/guest-probes/linux.system-files.txt");
+    const UNPRIVILEGED: &str = include_str!("../../../tests/fixtures/guest-probes/linux.system-files-unprivileged.txt");
+    const VMWARE: &str = "/etc/os-release:NAME=\"Rocky Linux\"\n/etc/os-release:VERSION=\"9.4 (Blue Onyx)\"\n\
+                          /sys/class/dmi/id/sys_vendor:VMware, Inc.\n/sys/class/dmi/id/product_name:VMware20,1\n\
+                          /sys/class/dmi/id/product_uuid:4233A1B2-0D4C-11EE-BE56-0242AC120002\n\
+                          /sys/devices/system/cpu/online:0-15,32-47\n";
+
+    fn guest(printed: &[Printed<'_>], attribute: Attribute) -> String {
+        shown(&run(&PROBE, printed), &Entity::Guest, attribute)
+    }
+
+    #[test]
+    fn a_real_guest_read_as_root_and_as_another_user() {
+        let root = [(ROOT, "grep: /sys/class/dmi/id/product_uuid: No such file or directory\n", 2), ("", "", 1)];
+        assert_eq!(guest(&root, Attribute::OperatingSystem), "Debian GNU/Linux 12 (bookworm)");
+        assert_eq!(guest(&root, Attribute::KernelRelease), "6.1.0-57-amd64");
+        assert_eq!(guest(&root, Attribute::Hostname), "softroce1");
+        assert_eq!(guest(&root, Attribute::MachineId), "5f7a0ce0000000000000000000000001");
+        assert_eq!(guest(&root, Attribute::Virtualization), "qemu");
+        assert_eq!(guest(&root, Attribute::ProcessorCount), "1");
+        assert_eq!(guest(&root, Attribute::LoginUserId), "0");
+        assert_eq!(guest(&root, Attribute::Privileged), "yes");
+        assert_eq!(guest(&root, Attribute::BiosUuid), "absent");
+        let other = [(UNPRIVILEGED, "grep: /sys/class/dmi/id/product_uuid: Permission denied\n", 2), ("", "", 1)];
+        assert_eq!(guest(&other, Attribute::LoginUserId), "1000");
+        assert_eq!(guest(&other, Attribute::Privileged), "no");
+        assert_eq!(guest(&other, Attribute::BiosUuid), format!("<needs privilege: {UUID_ADDS}>"));
+    }
+
+    #[test]
+    fn a_vmware_guest_gives_its_uuid_in_lower_case() {
+        let printed = [(VMWARE, "", 0), ("vendor_id\nhypervisor\n", "", 0)];
+        assert_eq!(guest(&printed, Attribute::Virtualization), "vmware");
+        assert_eq!(guest(&printed, Attribute::BiosUuid), "4233a1b2-0d4c-11ee-be56-0242ac120002");
+        assert_eq!(guest(&printed, Attribute::OperatingSystem), "Rocky Linux 9.4 (Blue Onyx)");
+        assert_eq!(guest(&printed, Attribute::ProcessorCount), "32");
+    }
+
+    #[test]
+    fn what_it_runs_on_is_said_only_as_far_as_it_shows() {
+        let of = |dmi: &str, flags, status| guest(&[(dmi, "", 2), (flags, "", status)], Attribute::Virtualization);
+        let metal = "/sys/class/dmi/id/sys_vendor:Dell Inc.\n/sys/class/dmi/id/product_name:PowerEdge R750\n";
+        assert_eq!(of(metal, "vendor_id\nvendor_id\n", 0), "none");
+        assert_eq!(of(metal, "vendor_id\nhypervisor\n", 0), "a hypervisor that does not give its name");
+        assert_eq!(of("", "", 1), "<not published by this processor and its firmware>");
+        assert_eq!(of("/sys/hypervisor/type:xen\n", "", 1), "xen");
+        let azure =
+            "/sys/class/dmi/id/sys_vendor:Microsoft Corporation\n/sys/class/dmi/id/product_name:Virtual Machine\n";
+        assert_eq!(of(azure, "", 1), "hyper-v");
+        let surface = "/sys/class/dmi/id/sys_vendor:Microsoft Corporation\n/sys/class/dmi/id/product_name:Surface\n";
+        assert_eq!(of(surface, "vendor_id\n", 0), "none");
+    }
+
+    #[test]
+    fn lists_of_processors_are_counted_and_nonsense_is_not() {
+        assert_eq!(count_of_list("0-3,8,10-11"), Some(7));
+        for wrong in ["", "3-1", "a", "0-18446744073709551615", "0--1"] {
+            assert_eq!(count_of_list(wrong), None, "{wrong:?}");
+        }
+    }
+
+    survives_damage!(PROBE, ROOT, "vendor_id\nhypervisor\n");
 }

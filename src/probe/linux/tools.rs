@@ -83,3 +83,62 @@ fn amount(observation: &Observation, attribute: Attribute) -> (State<Value>, u32
         .unwrap_or_else(|| failed(said().find(|line| !line.is_empty()).unwrap_or("vmware-toolbox-cmd said nothing")));
     (state, 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::guest_testing::{Printed, run, shown, survives_damage};
+    use super::*;
+
+    fn all(one: Printed<'_>) -> Vec<Fact> {
+        run(&PROBE, &[one; 7])
+    }
+
+    #[test]
+    fn amounts_and_no_limit() {
+        let zero = ("0 MB\n", "", 0);
+        let printed = [
+            zero,
+            zero,
+            ("4294967295 MB\n", "", 0),
+            ("65536 MB\n", "", 0),
+            ("0 MHz\n", "", 0),
+            ("4294967295 MHz\n", "", 0),
+            ("2394 MHz\n", "", 0),
+        ];
+        let facts = run(&PROBE, &printed);
+        let guest = |attribute| shown(&facts, &Entity::Guest, attribute);
+        assert_eq!(guest(Attribute::Balloon), "0");
+        assert_eq!(guest(Attribute::MemoryLimit), u64::MAX.to_string());
+        assert_eq!(guest(Attribute::MemoryReservation), "65536");
+        assert_eq!(guest(Attribute::CpuLimit), u64::MAX.to_string());
+        assert_eq!(guest(Attribute::HostProcessorSpeed), "2394");
+    }
+
+    #[test]
+    fn four_ways_to_give_no_number() {
+        let balloon = |printed| shown(&all(printed), &Entity::Guest, Attribute::Balloon);
+        assert_eq!(
+            balloon(("", "sh: vmware-toolbox-cmd: not found\n", 127)),
+            "<vmware-toolbox-cmd (open-vm-tools) is not installed>"
+        );
+        let outside = balloon(("", "toolbox-cmd must be run inside a virtual machine.\n", 1));
+        assert!(outside.starts_with("<not observable"), "{outside}");
+        assert_eq!(
+            balloon(("", "Failed to get balloon memory: Unknown error\n", 75)),
+            "<failed: Failed to get balloon memory: Unknown error>"
+        );
+        assert_eq!(balloon(("", "", 0)), "<failed: vmware-toolbox-cmd said nothing>");
+        assert!(balloon(("-5 MB\n", "", 0)).starts_with("<failed"));
+    }
+
+    survives_damage!(
+        PROBE,
+        "0 MB\n",
+        "0 MB\n",
+        "4294967295 MB\n",
+        "65536 MB\n",
+        "0 MHz\n",
+        "4294967295 MHz\n",
+        "2394 MHz\n"
+    );
+}

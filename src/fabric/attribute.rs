@@ -140,13 +140,13 @@ attributes! {
     Balloon = "balloon", "balloon", Mebibytes, Measure;
     /// Memory the host swapped out (VMware Tools).
     HostSwap = "host-swap", "host swap", Mebibytes, Measure;
-    /// Memory limit of the VM.
+    /// Memory limit of the VM. `u64::MAX` stands for no limit.
     MemoryLimit = "memory-limit", "memory limit", Mebibytes, Setting;
     /// Memory reservation of the VM.
     MemoryReservation = "memory-reservation", "memory reserved", Mebibytes, Setting;
     /// CPU reservation of the VM.
     CpuReservation = "cpu-reservation", "CPU reserved", Megahertz, Setting;
-    /// CPU limit of the VM.
+    /// CPU limit of the VM. `u64::MAX` stands for no limit.
     CpuLimit = "cpu-limit", "CPU limit", Megahertz, Setting;
     /// Speed of the host's processors.
     HostProcessorSpeed = "host-processor-speed", "host CPU speed", Megahertz, Setting;
@@ -296,9 +296,9 @@ attributes! {
     Speed = "speed", "speed", BitsPerSecond, Status;
     /// Addresses with prefix length.
     Addresses = "addresses", "addresses", None, Status;
-    /// Where the MTU is set for the next boot, and to what.
+    /// To what the MTU is set for the next boot, and by which file. Empty: no file sets it, the driver's default applies.
     MtuPersistence = "mtu-persistence", "MTU after reboot", None, Setting;
-    /// Where the addresses are set for the next boot.
+    /// To what the addresses are set for the next boot, and by which file. Empty: no file sets them.
     AddressPersistence = "address-persistence", "addresses after reboot", None, Setting;
     /// Interface this one rides on (VLAN parent, bond).
     ParentNetdev = "parent-netdev", "parent", None, Setting;

@@ -1,17 +1,56 @@
 //! What is read on a Linux guest.
 
-pub mod counters;
-pub mod gids;
+mod counters;
+mod device_nodes;
+mod environment;
+mod files;
+mod gids;
+#[cfg(test)]
+mod guest_testing;
+mod kernel_log;
+mod kernel_meaning;
+mod limits;
+mod memory;
+mod modules;
+mod netdevs;
+mod numa;
+mod packages;
+mod pci;
+mod persistence;
+mod persistence_formats;
+mod persistence_netplan;
 pub mod queue_pairs;
 mod rdma_files;
 pub mod rdma_sysfs;
 #[cfg(test)]
 mod rdma_testing;
-pub mod rdma_tool;
+mod rdma_tool;
 pub mod stream;
+mod system;
+mod tools;
 
 use super::Probe;
 
 /// All probes of a Linux guest.
-pub const PROBES: &[Probe] =
-    &[rdma_tool::PROBE, rdma_sysfs::PROBE, gids::PROBE, gids::REST, queue_pairs::PROBE, counters::PROBE];
+pub const PROBES: &[Probe] = &[
+    rdma_tool::PROBE,
+    rdma_sysfs::PROBE,
+    gids::PROBE,
+    gids::REST,
+    queue_pairs::PROBE,
+    counters::PROBE,
+    netdevs::PROBE,
+    system::PROBE,
+    pci::FUNCTIONS,
+    pci::LINKS,
+    modules::PROBE,
+    packages::PROBE,
+    device_nodes::PROBE,
+    persistence::PROBE,
+    limits::PROBE,
+    memory::PROBE,
+    numa::PROBE,
+    tools::PROBE,
+    kernel_log::PROBE,
+    environment::PROBE,
+];

@@ -18,5 +18,6 @@
 pub mod app;
 pub mod collect;
 pub mod config;
+pub mod engine;
 pub mod fabric;
 pub mod probe;

@@ -82,7 +82,9 @@ impl<'t> Reader<'t> {
         if crate::fabric::Text::new(&text) != text.as_str() {
             self.defect(
                 item.span().start,
-                format!("\"{name}\" holds characters that cannot be shown, begins or ends with a blank, or is too long"),
+                format!(
+                    "\"{name}\" holds characters that cannot be shown, begins or ends with a blank, or is too long"
+                ),
             );
             return None;
         }

@@ -1,6 +1,20 @@
-//! What OpenSSH's configuration says about one host.
+//! What OpenSSH's configuration says about one host, from text: the answer of `ssh -G`, or, where there is no `ssh`, its
+//! configuration files. Both end in the same [`HostSettings`]. What would change who is connected to, or how far it is
+//! trusted, and cannot be honoured, is refused by name; `keyword.rs` lists what may be ignored, with the reason.
 
+mod dump;
+mod file;
+mod keyword;
+mod pattern;
+mod settle;
+mod word;
+
+use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
+
+pub use dump::parse_ssh_g;
+pub use file::{Base, Included, Reading, parse_files};
 
 /// What to do about a host key that is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -64,3 +78,67 @@ pub enum IdentityAgent {
     /// A socket of this path.
     Socket(PathBuf),
 }
+
+/// What the meaning of a configuration depends on beside its text.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// Home directory of the user, for `~` and `%d`.
+    pub home: PathBuf,
+    /// Login name of the user here, for `%u` and as the default for there.
+    pub user: String,
+    /// Numeric id of the user, for `%i`.
+    pub user_id: u32,
+    /// Name of this machine, for `%l` and `%L`.
+    pub host_name: String,
+    /// Environment variables, for `${NAME}` and `IdentityAgent $NAME`.
+    pub environment: BTreeMap<String, String>,
+}
+
+impl fmt::Debug for Surroundings {
+    /// Leaves the environment out: it may hold secrets.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Surroundings")
+            .field("home", &self.home)
+            .field("user", &self.user)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Settings of a host and what should be told about how they came about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolved {
+    /// The settings.
+    pub settings: HostSettings,
+    /// What was skipped, by name, with the place.
+    pub notes: Vec<String>,
+}
+
+/// Why OpenSSH's configuration gives no settings for a host.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OpenSshError {
+    /// A name that must not reach a command.
+    #[error("{0}")]
+    Name(String),
+    /// A setting that cannot be honoured and must not be ignored.
+    #[error("{place}: {keyword} cannot be honoured: {reason}")]
+    Refused {
+        /// File and line, or the command that said it.
+        place: String,
+        /// The keyword as OpenSSH documents it.
+        keyword: &'static str,
+        /// Why not, and what to do instead.
+        reason: String,
+    },
+    /// A text that OpenSSH would refuse too, or that is no answer of `ssh -G`.
+    #[error("{place}: {what}")]
+    Malformed {
+        /// File and line, or the command that said it.
+        place: String,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+#[cfg(test)]
+mod tests;

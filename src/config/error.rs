@@ -51,11 +51,12 @@ pub(crate) fn quoted(name: &str) -> String {
 /// The known name that `name` was most likely meant to be, if one is near enough.
 pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let name = name.to_lowercase();
-    let allowed = (name.chars().count() / 3).clamp(1, 3);
+    // At most half of the shorter one may be wrong: "lunix" is meant to be "linux", "vm" is not meant to be "up".
+    let allowed = |candidate: &str| (name.chars().count().min(candidate.chars().count()) / 2).clamp(1, 3);
     known
         .into_iter()
         .map(|candidate| (strsim::damerau_levenshtein(&name, &candidate.to_lowercase()), candidate))
-        .filter(|(distance, _)| *distance <= allowed)
+        .filter(|(distance, candidate)| *distance <= allowed(candidate))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }
@@ -77,10 +78,12 @@ mod tests {
         let known = ["theme", "keymap", "glyphs", "low_bandwidth"];
         assert_eq!(nearest("thme", known), Some("theme"));
         assert_eq!(nearest("Theme", known), Some("theme"));
-        assert_eq!(nearest("htmee", known), None);
+        assert_eq!(nearest("htmee", known), Some("theme"));
         assert_eq!(nearest("low-bandwith", known), Some("low_bandwidth"));
         assert_eq!(nearest("color", known), None);
         assert_eq!(nearest("", known), None);
+        assert_eq!(nearest("lunix", ["linux", "esxi"]), Some("linux"));
+        assert_eq!(nearest("vlan", ["vm", "port"]), None);
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub enum SwitchSystem {
     NxOs,
     /// NVIDIA Cumulus Linux.
     Cumulus,
-    /// SONiC.
+    /// The switch system `SONiC`.
     Sonic,
     /// NVIDIA (Mellanox) Onyx.
     Onyx,
@@ -127,7 +127,7 @@ impl Inventory {
             return inventory;
         };
         let mut link_places = Vec::new();
-        for element in array.iter() {
+        for element in array {
             let Some(table) = reader.table("target", element) else { continue };
             let at = element.span().start;
             let Some((target, places)) = Entry::read(reader, at, table.iter()) else { continue };
@@ -306,7 +306,7 @@ fn check_name(reader: &mut Reader<'_>, name: &str, offset: usize) -> bool {
 fn read_links(reader: &mut Reader<'_>, item: &Item<'_>, places: &mut Vec<LinkPlace>) -> Links {
     let mut links = Links::default();
     let Some(table) = reader.table("links", item) else { return links };
-    for (key, item) in table.iter() {
+    for (key, item) in table {
         let offset = item.span().start;
         match key.get_ref().as_ref() {
             "vm" => links.vm = reader.label("vm", item),

@@ -30,17 +30,16 @@ impl Configuration {
     pub fn parse(path: &str, text: &str) -> Result<Self, Defects> {
         let mut configuration = Self::default();
         let (mut reader, document) = Reader::parse(path, text);
-        for (key, item) in document.iter() {
+        for (key, item) in &document {
             if configuration.settings.take_file(&mut reader, path, key, item) {
                 continue;
             }
-            match key.get_ref().as_ref() {
-                "target" => configuration.inventory = Inventory::read(&mut reader, key, item),
-                _ => {
-                    let known: Vec<&str> =
-                        settings::Name::ALL.into_iter().map(settings::Name::key).chain(["target"]).collect();
-                    reader.unknown_key(key, "", &known);
-                }
+            if key.get_ref() == "target" {
+                configuration.inventory = Inventory::read(&mut reader, key, item);
+            } else {
+                let known: Vec<&str> =
+                    settings::Name::ALL.into_iter().map(settings::Name::key).chain(["target"]).collect();
+                reader.unknown_key(key, "", &known);
             }
         }
         let defects = reader.into_defects();

@@ -27,9 +27,14 @@ impl<'t> Reader<'t> {
         let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         let mut reader = Self { place, line_starts, defects: Vec::new() };
         let (document, errors) = DeTable::parse_recoverable(text);
+        let mut last = 0;
         for error in errors {
             let at = error.span().map_or(0, |span| span.start);
-            reader.defect(at, error.message().replace('\n', ", "));
+            // The first complaint about a line says it; the others come of finding the way again.
+            if reader.line(at) != last {
+                last = reader.line(at);
+                reader.defect(at, crate::fabric::Text::new(&error.message().replace('\n', ", ")).to_string());
+            }
         }
         (reader, document.into_inner())
     }

@@ -65,7 +65,7 @@ pub const SAMPLE: &str = r###"## Configuration of rdmascope. Lines that begin wi
 #[cfg(test)]
 pub(crate) fn in_force() -> String {
     let lines = SAMPLE.lines().map(|line| if line.starts_with("##") { line } else { line.trim_start_matches("# ") });
-    lines.map(|line| format!("{line}\n")).collect()
+    lines.flat_map(|line| [line, "\n"]).collect()
 }
 
 #[cfg(test)]

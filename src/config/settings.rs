@@ -306,8 +306,8 @@ mod tests {
         for (name, text, expected) in [
             (Name::Theme, "defualt", "unknown theme \"defualt\"; did you mean \"default\"?"),
             (Name::Keymap, "vi", "unknown keymap \"vi\"; known here: default"),
-            (Name::Glyphs, "brail", "unknown glyphs \"brail\"; known here: braille, block, ascii"),
-            (Name::Glyphs, "brialle", "unknown glyphs \"brialle\"; did you mean \"braille\"?"),
+            (Name::Glyphs, "brail", "unknown glyphs \"brail\"; did you mean \"braille\"?"),
+            (Name::Glyphs, "dots", "unknown glyphs \"dots\"; known here: braille, block, ascii"),
             (Name::LowBandwidth, "maybe", "low_bandwidth must be true or false, not \"maybe\""),
             (Name::Plain, "", "plain must be true or false, not \"\""),
             (Name::PeriodMs, "5", "period_ms must be a number of milliseconds from 200 to 60000, not \"5\""),

@@ -1,4 +1,5 @@
 //! Runs what the pure floors only describe: reads configuration, asks OpenSSH, writes files.
 
 pub mod openssh;
+pub mod program;
 pub mod settings;

@@ -109,8 +109,8 @@ pub(super) fn read_text(path: &Path) -> io::Result<String> {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than {LARGEST_FILE} bytes")));
     }
     String::from_utf8(bytes).map_err(|error| {
-        let line = error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
-        io::Error::new(io::ErrorKind::InvalidData, format!("line {} is not UTF-8", line + 1))
+        let line = error.as_bytes()[..error.utf8_error().valid_up_to()].split(|byte| *byte == b'\n').count();
+        io::Error::new(io::ErrorKind::InvalidData, format!("line {line} is not UTF-8"))
     })
 }
 

@@ -1,4 +1,4 @@
-//! What becomes of each keyword of ssh_config(5). Three ways: honoured, refused by name, ignored with a reason. A
+//! What becomes of each keyword of `ssh_config(5)`. Three ways: honoured, refused by name, ignored with a reason. A
 //! keyword that is not here is refused as OpenSSH refuses it.
 
 /// What becomes of a keyword.
@@ -31,7 +31,7 @@ const KEYS_ONLY: &str = "login is by agent and key files only";
 const NOT_STRICTER: &str = "it would only accept more host keys; they are asked about instead";
 const LOOKS: &str = "it concerns what ssh itself prints or does on this machine";
 
-/// All keywords: as documented, and what becomes of them. In the order of ssh_config(5).
+/// All keywords: as documented, and what becomes of them. In the order of `ssh_config(5)`.
 pub(super) const KEYWORDS: &[(&str, Treatment)] = &[
     ("Host", Structure),
     ("Match", Structure),

@@ -1,4 +1,4 @@
-//! Patterns of ssh_config(5): `*`, `?`, `!` and lists with commas.
+//! Patterns of `ssh_config(5)`: `*`, `?`, `!` and lists with commas.
 
 /// True if `text` fits `pattern` with `*` and `?`. Letter case matters.
 pub(super) fn fits(text: &str, pattern: &str) -> bool {

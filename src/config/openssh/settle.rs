@@ -285,19 +285,13 @@ impl Tokens<'_> {
     }
 
     fn path(&self, spoken: &Spoken, text: &str) -> Result<PathBuf, OpenSshError> {
-        let (home, rest) = match text.strip_prefix('~') {
-            None => (None, text),
-            Some("") => return Ok(self.surroundings.home.clone()),
-            Some(rest) => match rest.strip_prefix('/') {
-                Some(below) => (Some(&self.surroundings.home), below),
-                None => {
-                    let what = format!("{}: the home of another user is not looked up; write it out", quoted(text));
-                    return Err(malformed(spoken, what));
-                }
-            },
-        };
-        let expanded = self.expand(spoken, rest)?;
-        Ok(home.map_or_else(|| PathBuf::from(&expanded), |home| home.join(expanded.trim_start_matches('/'))))
+        let Some(below) = text.strip_prefix('~') else { return self.expand(spoken, text).map(PathBuf::from) };
+        if !below.is_empty() && !below.starts_with('/') {
+            let what = format!("{}: the home of another user is not looked up; write it out", quoted(text));
+            return Err(malformed(spoken, what));
+        }
+        let below = self.expand(spoken, below)?;
+        Ok(self.surroundings.home.join(below.trim_start_matches('/')))
     }
 
     fn expand(&self, spoken: &Spoken, text: &str) -> Result<String, OpenSshError> {
@@ -317,9 +311,9 @@ impl Tokens<'_> {
                 rest = after;
                 continue;
             }
-            if token.starts_with('$') {
+            if let Some(after) = token.strip_prefix('$') {
                 expanded.push('$');
-                rest = &token[1..];
+                rest = after;
                 continue;
             }
             let Some(letter) = token[1..].chars().next() else {

@@ -16,6 +16,7 @@
 //! The first four floors are pure: no I/O, no clock, no runtime. `tests/architecture.rs` holds the crate to that.
 
 pub mod app;
+pub mod cli;
 pub mod collect;
 pub mod config;
 pub mod engine;

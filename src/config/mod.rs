@@ -1,3 +1,48 @@
 //! Settings, the inventory and OpenSSH's own settings, all from text: whoever reads the files is the engine.
 
+pub mod address;
+pub mod error;
+pub mod inventory;
 pub mod openssh;
+mod reader;
+pub mod sample;
+pub mod settings;
+pub mod target;
+
+pub use address::Address;
+pub use error::{Defect, Defects};
+pub use inventory::{Inventory, Kind, Links, SwitchSystem, Target};
+pub use settings::{Glyphs, Setting, Settings, Whence};
+
+use reader::Reader;
+
+/// All that the configuration file says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Configuration {
+    /// How the program looks and behaves.
+    pub settings: Settings,
+    /// The targets.
+    pub inventory: Inventory,
+}
+
+impl Configuration {
+    /// Reads the text of a configuration file that the user knows as `path`. All defects are told at once.
+    pub fn parse(path: &str, text: &str) -> Result<Self, Defects> {
+        let mut configuration = Self::default();
+        let (mut reader, document) = Reader::parse(path, text);
+        for (key, item) in &document {
+            if configuration.settings.take_file(&mut reader, path, key, item) {
+                continue;
+            }
+            if key.get_ref() == "target" {
+                configuration.inventory = Inventory::read(&mut reader, key, item);
+            } else {
+                let known: Vec<&str> =
+                    settings::Name::ALL.into_iter().map(settings::Name::key).chain(["target"]).collect();
+                reader.unknown_key(key, "", &known);
+            }
+        }
+        let defects = reader.into_defects();
+        if defects.is_empty() { Ok(configuration) } else { Err(Defects(defects)) }
+    }
+}

@@ -1,6 +1,10 @@
-//! Runs what the pure floors only describe: pollers, effects and the clock; used alike by screen, command line and tests.
+//! Runs what the pure floors only describe: pollers, effects and the clock; reads configuration, asks OpenSSH, writes
+//! files. Used alike by screen, command line and tests.
 
 pub mod once;
+pub mod openssh;
 pub mod plan;
+pub mod program;
 pub mod questions;
 pub mod run;
+pub mod settings;

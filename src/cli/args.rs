@@ -1,0 +1,255 @@
+//! What can be said on the command line. Only what exists is listed; what belongs to the contract and is not built yet is
+//! refused by name, so that nobody waits for a host called `demo`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+
+use crate::config::settings::{Given, Name};
+use crate::config::{Defect, Settings, Whence};
+
+/// The command line.
+#[derive(Clone, Debug, Parser)]
+#[command(
+    name = "rdmascope",
+    version,
+    about = "A terminal console for RDMA and GPU passthrough in virtual machines on VMware vSphere",
+    long_about = "A terminal console for RDMA and GPU passthrough in virtual machines on VMware vSphere.\n\n\
+                  Without a command it opens the console on the given targets, or on all targets of the inventory.",
+    after_help = TARGET_HELP,
+    disable_help_subcommand = true
+)]
+pub struct Arguments {
+    /// Options that every command takes.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do; the console if nothing is said.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Targets to open; without one, all of the inventory.
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<String>,
+}
+
+const TARGET_HELP: &str = "\
+TARGET is a name of the inventory, an OpenSSH alias, user@host[:port], or `local` for this machine.
+A target that is named like a command is given after `--`: rdmascope -- doctor
+
+Exit status: 0 done, 1 findings, 2 wrong usage or configuration, 3 evidence incomplete";
+
+/// Options that every command takes.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Global {
+    /// Read settings and inventory from this file.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Read this file in place of OpenSSH's own configuration, as `ssh -F` does.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub ssh_config: Option<PathBuf>,
+    /// Allow commands that change something on a target; each still asks.
+    #[arg(long, global = true)]
+    pub allow_changes: bool,
+    /// Colours and signs.
+    #[arg(long, global = true, value_name = "NAME")]
+    pub theme: Option<String>,
+    /// Keys.
+    #[arg(long, global = true, value_name = "NAME")]
+    pub keymap: Option<String>,
+    /// What graphs are drawn with: braille, block or ascii.
+    #[arg(long, global = true, value_name = "GLYPHS")]
+    pub glyphs: Option<String>,
+    /// Draw less often, for slow links.
+    #[arg(long, global = true)]
+    pub low_bandwidth: bool,
+    /// Text without frames and graphs, for screen readers and logs.
+    #[arg(long, global = true)]
+    pub plain: bool,
+    /// How a command that prints does so.
+    #[arg(long, global = true, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
+    pub format: Format,
+    /// Belongs to the contract and is refused by name.
+    #[arg(long, global = true, value_name = "FILE", hide = true)]
+    pub record: Option<PathBuf>,
+}
+
+impl Global {
+    /// Puts what was said on the command line over the settings.
+    pub fn overlay(&self, settings: &mut Settings) -> Result<(), Vec<Defect>> {
+        let text = |value: &Option<String>| value.clone().map(Given::Text);
+        let flag = |value: bool| value.then_some(Given::Flag(true));
+        let said = [
+            (Name::Theme, text(&self.theme), "--theme"),
+            (Name::Keymap, text(&self.keymap), "--keymap"),
+            (Name::Glyphs, text(&self.glyphs), "--glyphs"),
+            (Name::LowBandwidth, flag(self.low_bandwidth), "--low-bandwidth"),
+            (Name::Plain, flag(self.plain), "--plain"),
+        ];
+        let mut defects = Vec::new();
+        for (name, given, option) in said {
+            let Some(given) = given else { continue };
+            if let Err(what) = settings.set(name, &given, Whence::Option(option)) {
+                defects.push(Defect::somewhere(option, what));
+            }
+        }
+        if defects.is_empty() { Ok(()) } else { Err(defects) }
+    }
+}
+
+/// How a command prints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people, at 80 columns.
+    #[default]
+    Text,
+    /// One JSON document with its schema.
+    Json,
+}
+
+/// What to do.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Command {
+    /// Read everything once and print it
+    Snapshot(SnapshotArguments),
+    /// Show what a bug report should say about this machine
+    Doctor,
+    /// Write, show or find the configuration
+    Config {
+        /// Which of the three.
+        #[command(subcommand)]
+        command: ConfigCommand,
+    },
+    /// List the themes
+    Themes,
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+/// What `snapshot` takes.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SnapshotArguments {
+    /// Targets to read; without one, all of the inventory.
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<String>,
+    /// Write to this file, readable by its owner only; whole or not at all.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// What to do with the configuration.
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Write a commented sample; never overwrites
+    Init,
+    /// Show what is in force, and whence
+    Show,
+    /// Print the path of the configuration file
+    Path,
+}
+
+/// Commands of the contract that are not built yet.
+const NOT_BUILT: [&str; 12] =
+    ["demo", "diff", "check", "lint", "explain", "bench", "baseline", "tune", "replay", "collector", "checks", "keys"];
+
+/// Reads the words of the command line. Help and version come as an error of their own kind, as clap has it.
+pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
+    let words: Vec<OsString> = words.into_iter().collect();
+    let after_hyphens = words.iter().position(|word| word == "--");
+    let arguments = Arguments::try_parse_from(&words)?;
+    let fail = |kind: ErrorKind, what: String| Err(Arguments::command().error(kind, what));
+    if arguments.global.record.is_some() {
+        return fail(ErrorKind::InvalidValue, "recording (--record FILE) is not built yet".to_owned());
+    }
+    if arguments.command.is_some() {
+        if let Some(target) = arguments.targets.first() {
+            let what = format!("unexpected {target:?} before the command; targets of a command stand behind it");
+            return fail(ErrorKind::ArgumentConflict, what);
+        }
+        return Ok(arguments);
+    }
+    // What stands behind `--` is meant as a target, whatever it is called.
+    let meant = after_hyphens.map_or(0, |at| words.len() - at - 1);
+    let doubtful = arguments.targets.len().saturating_sub(meant);
+    for target in &arguments.targets[..doubtful] {
+        if NOT_BUILT.contains(&target.as_str()) {
+            let what = format!("the command `{target}` is not built yet (a target of this name is given after `--`)");
+            return fail(ErrorKind::InvalidSubcommand, what);
+        }
+        if Arguments::command().find_subcommand(target).is_some() {
+            let what = format!(
+                "`{target}` is a command and stands first: rdmascope {target} (a target of this name is given after `--`)"
+            );
+            return fail(ErrorKind::InvalidSubcommand, what);
+        }
+    }
+    Ok(arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Arguments, String> {
+        parse(line.split(' ').map(OsString::from)).map_err(|error| error.to_string())
+    }
+
+    fn right(line: &str) -> Arguments {
+        parsed(line).expect(line)
+    }
+
+    #[test]
+    fn the_description_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn targets_and_commands_share_the_first_place() {
+        assert_eq!(right("rdmascope local").targets, ["local"]);
+        assert!(right("rdmascope").targets.is_empty());
+        let two = right("rdmascope --ssh-config F softroce1 softroce2");
+        assert_eq!((two.targets.len(), two.global.ssh_config), (2, Some("F".into())));
+        let Some(Command::Snapshot(snapshot)) = right("rdmascope snapshot local --format json").command else {
+            panic!("a snapshot")
+        };
+        assert_eq!(snapshot.targets, ["local"]);
+        assert!(matches!(right("rdmascope --config F snapshot local").command, Some(Command::Snapshot(_))));
+        assert_eq!(right("rdmascope -- doctor demo").targets, ["doctor", "demo"]);
+        assert_eq!(right("rdmascope a -- doctor").targets, ["a", "doctor"]);
+        let Some(Command::Snapshot(snapshot)) = right("rdmascope snapshot demo check").command else {
+            panic!("a snapshot")
+        };
+        assert_eq!(snapshot.targets, ["demo", "check"]);
+    }
+
+    #[test]
+    fn global_options_stand_anywhere() {
+        for line in ["rdmascope --plain --glyphs ascii doctor", "rdmascope doctor --plain --glyphs ascii"] {
+            let found = right(line);
+            assert!(found.global.plain && found.global.glyphs.as_deref() == Some("ascii"), "{line}");
+        }
+        assert!(right("rdmascope --allow-changes local").global.allow_changes);
+    }
+
+    #[test]
+    fn what_is_not_built_or_misplaced_is_refused_by_name() {
+        for (line, expected) in [
+            ("rdmascope demo", "the command `demo` is not built yet"),
+            ("rdmascope check local", "the command `check` is not built yet"),
+            ("rdmascope --record f local", "recording (--record FILE) is not built yet"),
+            ("rdmascope local doctor", "`doctor` is a command and stands first"),
+            ("rdmascope doctor x", "unexpected argument 'x'"),
+            ("rdmascope --colour", "unexpected argument '--colour'"),
+            ("rdmascope --format xml doctor", "invalid value 'xml'"),
+            ("rdmascope config", "Usage: rdmascope config"),
+        ] {
+            let error = parsed(line).expect_err(line);
+            assert!(error.contains(expected), "{line}: {error}");
+        }
+    }
+}

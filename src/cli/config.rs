@@ -1,0 +1,153 @@
+//! `config init`, `config show` and `config path`.
+
+use serde::Serialize;
+
+use super::args::{Format, Global};
+use super::text::{Row, rows};
+use super::{Exit, Failure, output};
+use crate::config::settings::{Given, Name};
+use crate::config::{Kind, Settings, Target, Whence};
+use crate::engine::settings::{self, Loaded};
+
+/// Writes the commented sample and says where.
+pub fn init(global: &Global) -> Result<Exit, Failure> {
+    let path = settings::write_sample(global.config.as_deref())?;
+    output::print(&format!("wrote {}\n", path.display()))?;
+    Ok(Exit::Done)
+}
+
+/// Prints where the configuration is, or would be.
+pub fn path(global: &Global) -> Result<Exit, Failure> {
+    let path = settings::path(global.config.as_deref())?;
+    output::print(&format!("{}\n", path.display()))?;
+    Ok(Exit::Done)
+}
+
+/// Prints what is in force, and whence.
+pub fn show(global: &Global) -> Result<Exit, Failure> {
+    let mut loaded = settings::load(global.config.as_deref())?;
+    global.overlay(&mut loaded.configuration.settings).map_err(Failure::Usage)?;
+    let text = match global.format {
+        Format::Json => output::json(&document(&loaded))?,
+        Format::Text => text(&loaded),
+    };
+    output::print(&text)?;
+    Ok(Exit::Done)
+}
+
+#[derive(Serialize)]
+struct Document {
+    schema: &'static str,
+    file: String,
+    file_exists: bool,
+    settings: Vec<ShownSetting>,
+    targets: Vec<ShownTarget>,
+}
+
+#[derive(Serialize)]
+struct ShownSetting {
+    name: &'static str,
+    value: serde_json::Value,
+    whence: ShownWhence,
+}
+
+#[derive(Serialize)]
+struct ShownWhence {
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct ShownTarget {
+    name: String,
+    kind: &'static str,
+    system: Option<&'static str>,
+    address: Option<String>,
+    tags: Vec<String>,
+    links: std::collections::BTreeMap<&'static str, String>,
+    line: u32,
+}
+
+fn document(loaded: &Loaded) -> Document {
+    Document {
+        schema: "rdmascope.config/1",
+        file: loaded.path.display().to_string(),
+        file_exists: loaded.exists,
+        settings: Name::ALL.into_iter().map(|name| shown_setting(&loaded.configuration.settings, name)).collect(),
+        targets: loaded.configuration.inventory.targets.iter().map(shown_target).collect(),
+    }
+}
+
+fn shown_setting(settings: &Settings, name: Name) -> ShownSetting {
+    let (value, whence) = settings.get(name);
+    let value = match value {
+        Given::Text(text) => text.into(),
+        Given::Flag(flag) => flag.into(),
+        Given::Number(number) => number.into(),
+    };
+    let whence = match whence {
+        Whence::Default => ShownWhence { kind: "default", name: None, line: None },
+        Whence::File { path, line } => ShownWhence { kind: "file", name: Some(path.clone()), line: Some(*line) },
+        Whence::Environment(name) => ShownWhence { kind: "environment", name: Some((*name).to_owned()), line: None },
+        Whence::Option(name) => ShownWhence { kind: "option", name: Some((*name).to_owned()), line: None },
+    };
+    ShownSetting { name: name.key(), value, whence }
+}
+
+fn shown_target(target: &Target) -> ShownTarget {
+    let links = &target.links;
+    let named = [
+        ("vm", &links.vm),
+        ("host", &links.host),
+        ("uplink", &links.uplink),
+        ("switch", &links.switch),
+        ("port", &links.port),
+    ];
+    ShownTarget {
+        name: target.name.clone(),
+        kind: target.kind_name(),
+        system: match target.kind {
+            Some(Kind::Switch(system)) => Some(system.name()),
+            _ => None,
+        },
+        address: target.address.as_ref().map(ToString::to_string),
+        tags: target.tags.clone(),
+        links: named.into_iter().filter_map(|(key, value)| Some((key, value.clone()?))).collect(),
+        line: target.line,
+    }
+}
+
+fn text(loaded: &Loaded) -> String {
+    let state = if loaded.exists { "" } else { " (not there: defaults)" };
+    let mut text = format!("{}{state}\n\nSettings\n", loaded.path.display());
+    let settings: Vec<Row> = Name::ALL
+        .into_iter()
+        .map(|name| {
+            let (value, whence) = loaded.configuration.settings.get(name);
+            Row::new(name.key(), &format!("{value}  ({whence})"))
+        })
+        .collect();
+    text.push_str(&rows(&settings, 2));
+    text.push_str("\nTargets\n");
+    let targets = &loaded.configuration.inventory.targets;
+    if targets.is_empty() {
+        text.push_str("  none\n");
+    }
+    let targets: Vec<Row> = targets
+        .iter()
+        .map(|target| {
+            let shown = shown_target(target);
+            let system = shown.system.map_or(String::new(), |system| format!(" {system}"));
+            let mut words = vec![format!("{}{system}", shown.kind)];
+            words.extend(shown.address);
+            words.extend((!shown.tags.is_empty()).then(|| format!("tags {}", shown.tags.join(", "))));
+            words.extend(shown.links.iter().map(|(key, value)| format!("{key} {value}")));
+            Row::new(&shown.name, &format!("{}  (line {})", words.join("; "), shown.line))
+        })
+        .collect();
+    text.push_str(&rows(&targets, 2));
+    text
+}

@@ -1,0 +1,136 @@
+//! The command line: one file a subcommand, and the exit statuses that scripts rely on.
+
+pub mod args;
+pub mod config;
+pub mod console;
+pub mod doctor;
+pub mod document;
+pub mod generate;
+pub mod output;
+pub mod snapshot;
+mod text;
+pub mod themes;
+
+use std::process::ExitCode;
+
+use crate::config::{Defect, Defects, Inventory, Settings, Target, target};
+use crate::engine::openssh::HostResolver;
+use crate::engine::settings;
+
+use args::{Arguments, Command, ConfigCommand, Global};
+
+/// How a command ended, as scripts see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// 0: done, nothing at or above the threshold.
+    Done,
+    /// 1: findings.
+    Findings,
+    /// 3: evidence incomplete: a target unreachable, a probe failed.
+    Incomplete,
+}
+
+/// Why a command could not do its work.
+#[derive(Debug)]
+pub enum Failure {
+    /// 2: wrong usage or configuration, in the user's words.
+    Usage(Vec<Defect>),
+    /// Something that should not happen; told with its trace.
+    Internal(color_eyre::Report),
+}
+
+impl From<Defects> for Failure {
+    fn from(defects: Defects) -> Self {
+        Self::Usage(defects.0)
+    }
+}
+
+impl From<Defect> for Failure {
+    fn from(defect: Defect) -> Self {
+        Self::Usage(vec![defect])
+    }
+}
+
+/// What a command that works on targets is given.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// Options of the command line.
+    pub global: Global,
+    /// Settings in force.
+    pub settings: Settings,
+    /// All targets that the configuration lists.
+    pub inventory: Inventory,
+    /// The targets that were chosen, at least one, each name once.
+    pub targets: Vec<Target>,
+}
+
+impl Session {
+    /// Reads the configuration and finds the targets that `words` mean.
+    pub fn open(global: &Global, words: &[String]) -> Result<Self, Failure> {
+        let loaded = settings::load(global.config.as_deref())?;
+        let (mut settings, inventory) = (loaded.configuration.settings, loaded.configuration.inventory);
+        let mut defects = Vec::new();
+        if let Err(wrong) = global.overlay(&mut settings) {
+            defects.extend(wrong);
+        }
+        let targets = target::choose(words, &inventory).unwrap_or_else(|wrong| {
+            defects.extend(wrong);
+            Vec::new()
+        });
+        if !defects.is_empty() {
+            return Err(Failure::Usage(defects));
+        }
+        Ok(Self { global: global.clone(), settings, inventory, targets })
+    }
+
+    /// Asks OpenSSH about hosts, with the file of `--ssh-config`.
+    pub fn resolver(&self) -> HostResolver {
+        HostResolver::new(self.global.ssh_config.clone())
+    }
+}
+
+/// Runs the program with the words of its command line.
+pub fn run() -> ExitCode {
+    // A second installation (a test that calls this twice) changes nothing.
+    let _ = color_eyre::install();
+    let arguments = match args::parse(std::env::args_os()) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version go to standard output, everything else to standard error.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    match dispatch(&arguments) {
+        Ok(Exit::Done) => ExitCode::from(0),
+        Ok(Exit::Findings) => ExitCode::from(1),
+        Ok(Exit::Incomplete) => ExitCode::from(3),
+        Err(Failure::Usage(defects)) => {
+            for defect in defects {
+                output::complain(&format!("rdmascope: {defect}"));
+            }
+            ExitCode::from(2)
+        }
+        Err(Failure::Internal(report)) => {
+            output::complain(&format!("rdmascope: internal error: {report:?}"));
+            ExitCode::from(70)
+        }
+    }
+}
+
+fn dispatch(arguments: &Arguments) -> Result<Exit, Failure> {
+    let global = &arguments.global;
+    match &arguments.command {
+        None => console::run(&Session::open(global, &arguments.targets)?),
+        Some(Command::Snapshot(snapshot)) => {
+            snapshot::run(&Session::open(global, &snapshot.targets)?, snapshot.out.as_deref())
+        }
+        Some(Command::Doctor) => doctor::run(global),
+        Some(Command::Config { command: ConfigCommand::Init }) => config::init(global),
+        Some(Command::Config { command: ConfigCommand::Show }) => config::show(global),
+        Some(Command::Config { command: ConfigCommand::Path }) => config::path(global),
+        Some(Command::Themes) => themes::run(global),
+        Some(Command::Completions { shell }) => generate::completions(*shell),
+        Some(Command::Man) => generate::manual(),
+    }
+}

@@ -1,0 +1,327 @@
+//! The targets that the configuration file lists: what each is, where it is, and where it belongs.
+
+use super::address::Address;
+use super::error::{quoted, suggestion};
+use super::reader::{Item, Key, Reader};
+
+/// Operating system of a switch: it decides which commands are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwitchSystem {
+    /// Arista EOS.
+    Eos,
+    /// Cisco NX-OS.
+    NxOs,
+    /// NVIDIA Cumulus Linux.
+    Cumulus,
+    /// The switch system `SONiC`.
+    Sonic,
+    /// NVIDIA (Mellanox) Onyx.
+    Onyx,
+}
+
+impl SwitchSystem {
+    const ALL: [Self; 5] = [Self::Eos, Self::NxOs, Self::Cumulus, Self::Sonic, Self::Onyx];
+
+    /// The name in files and documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Eos => "eos",
+            Self::NxOs => "nxos",
+            Self::Cumulus => "cumulus",
+            Self::Sonic => "sonic",
+            Self::Onyx => "onyx",
+        }
+    }
+}
+
+/// What a target is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A Linux guest (or any Linux machine), over SSH.
+    Linux,
+    /// An ESXi host, over SSH.
+    Esxi,
+    /// A switch, over SSH.
+    Switch(SwitchSystem),
+    /// This machine.
+    Local,
+}
+
+impl Kind {
+    /// Names of all kinds, in the order of documents.
+    pub const NAMES: [&'static str; 4] = ["linux", "esxi", "switch", "local"];
+
+    /// The name in files and documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Linux => "linux",
+            Self::Esxi => "esxi",
+            Self::Switch(_) => "switch",
+            Self::Local => "local",
+        }
+    }
+
+    /// Why a target of this kind cannot be read by this version, if that is so.
+    pub fn not_built(self) -> Option<&'static str> {
+        match self {
+            Self::Linux | Self::Local => None,
+            Self::Esxi => Some("reading ESXi hosts is not built yet"),
+            Self::Switch(_) => Some("reading switches is not built yet"),
+        }
+    }
+}
+
+/// Where a target belongs, as the administrator says; all of it is optional.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Links {
+    /// Name of the virtual machine in vSphere.
+    pub vm: Option<String>,
+    /// Name of the ESXi target that it runs on.
+    pub host: Option<String>,
+    /// Name of the uplink of that host, `vmnic4`.
+    pub uplink: Option<String>,
+    /// Name of the switch target that the uplink goes to.
+    pub switch: Option<String>,
+    /// Port of that switch, `Ethernet1/1`.
+    pub port: Option<String>,
+}
+
+/// One target of the inventory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Its name, unique in the inventory.
+    pub name: String,
+    /// What it is; `None` means that it is found out by connecting.
+    pub kind: Option<Kind>,
+    /// Where it is; `None` for this machine.
+    pub address: Option<Address>,
+    /// Words to find it by.
+    pub tags: Vec<String>,
+    /// Where it belongs.
+    pub links: Links,
+    /// Line of the file where it begins, from 1; 0 if it stands in no file.
+    pub line: u32,
+}
+
+/// All targets, in the order of the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inventory {
+    /// The targets.
+    pub targets: Vec<Target>,
+}
+
+const KEYS: &[&str] = &["name", "kind", "system", "address", "tags", "links"];
+const LINK_KEYS: &[&str] = &["vm", "host", "uplink", "switch", "port"];
+
+impl Inventory {
+    /// The target of this name.
+    pub fn get(&self, name: &str) -> Option<&Target> {
+        self.targets.iter().find(|target| target.name == name)
+    }
+
+    /// Reads `[[target]]`; what is wrong is noted in `reader` and left out.
+    pub(super) fn read(reader: &mut Reader<'_>, key: &Key<'_>, item: &Item<'_>) -> Self {
+        let mut inventory = Self::default();
+        let Some(array) = item.get_ref().as_array() else {
+            reader.defect(key.span().start, "a target is written as [[target]], with two brackets on each side");
+            return inventory;
+        };
+        let mut link_places = Vec::new();
+        for element in array {
+            let Some(table) = reader.table("target", element) else { continue };
+            let at = element.span().start;
+            let Some((target, places)) = Entry::read(reader, at, table.iter()) else { continue };
+            if let Some(first) = inventory.get(&target.name) {
+                let what = format!(
+                    "target {} is already there, in line {}; each name can be given once",
+                    quoted(&target.name),
+                    first.line
+                );
+                reader.defect(at, what);
+                continue;
+            }
+            inventory.targets.push(target);
+            link_places.extend(places);
+        }
+        for place in link_places {
+            inventory.check_link(reader, &place);
+        }
+        inventory
+    }
+
+    /// A link to another target must name one, of the right kind.
+    fn check_link(&self, reader: &mut Reader<'_>, link: &LinkPlace) {
+        let names = self.targets.iter().filter(|target| target.kind.is_some_and(|kind| kind.name() == link.kind));
+        match self.get(&link.to) {
+            Some(target) if target.kind.is_some_and(|kind| kind.name() == link.kind) => {}
+            Some(target) => {
+                let kind = target.kind.map_or("of no stated kind", Kind::name);
+                let what = format!(
+                    "\"{}\" must name a target of kind {}; {} is {kind}",
+                    link.key,
+                    quoted(link.kind),
+                    quoted(&link.to)
+                );
+                reader.defect(link.offset, what);
+            }
+            None => {
+                let candidates: Vec<&str> = names.map(|target| target.name.as_str()).collect();
+                let hint = if candidates.is_empty() {
+                    format!("; there is no target of kind {}", quoted(link.kind))
+                } else {
+                    suggestion(&link.to, candidates)
+                };
+                reader.defect(
+                    link.offset,
+                    format!("\"{}\" names {}, which is no target{hint}", link.key, quoted(&link.to)),
+                );
+            }
+        }
+    }
+}
+
+/// A link that must be looked up once all targets are known.
+struct LinkPlace {
+    key: &'static str,
+    kind: &'static str,
+    to: String,
+    offset: usize,
+}
+
+/// One `[[target]]` while it is being read.
+#[derive(Default)]
+struct Entry {
+    name: Option<String>,
+    kind: Option<(String, usize)>,
+    system: Option<(String, usize)>,
+    address: Option<(String, usize)>,
+    tags: Vec<String>,
+    links: Links,
+}
+
+impl Entry {
+    fn read<'a, 'd: 'a>(
+        reader: &mut Reader<'_>,
+        at: usize,
+        items: impl Iterator<Item = (&'a Key<'d>, &'a Item<'d>)>,
+    ) -> Option<(Target, Vec<LinkPlace>)> {
+        let mut entry = Self::default();
+        let mut places = Vec::new();
+        let mut named = false;
+        for (key, item) in items {
+            let offset = item.span().start;
+            match key.get_ref().as_ref() {
+                "name" => {
+                    named = true;
+                    entry.name = reader.label("name", item).filter(|name| check_name(reader, name, offset));
+                }
+                "kind" => entry.kind = reader.text("kind", item).map(|text| (text, offset)),
+                "system" => entry.system = reader.text("system", item).map(|text| (text, offset)),
+                "address" => entry.address = reader.text("address", item).map(|text| (text, offset)),
+                "tags" => entry.tags = reader.labels("tags", item),
+                "links" => entry.links = read_links(reader, item, &mut places),
+                _ => reader.unknown_key(key, " in [[target]]", KEYS),
+            }
+        }
+        if !named {
+            reader.defect(at, "this target has no \"name\"");
+        }
+        let kind = entry.kind(reader, at);
+        let name = entry.name?;
+        let address = match (kind, entry.address) {
+            (Some(Kind::Local), Some((_, offset))) => {
+                reader.defect(offset, "a target of kind \"local\" is this machine and takes no \"address\"");
+                None
+            }
+            (Some(Kind::Local), None) => None,
+            (_, given) => {
+                let (text, offset) = given.unwrap_or_else(|| (name.clone(), at));
+                match Address::parse(&text) {
+                    Ok(address) => Some(address),
+                    Err(what) => {
+                        reader.defect(offset, what);
+                        return None;
+                    }
+                }
+            }
+        };
+        if name == "local" && kind != Some(Kind::Local) {
+            reader.defect(at, "the name \"local\" always means this machine; give this target another name");
+            return None;
+        }
+        let line = reader.line(at);
+        Some((Target { name, kind, address, tags: entry.tags, links: entry.links, line }, places))
+    }
+
+    fn kind(&self, reader: &mut Reader<'_>, at: usize) -> Option<Kind> {
+        let systems = SwitchSystem::ALL.map(SwitchSystem::name);
+        let kind = match &self.kind {
+            None => None,
+            Some((word, offset)) => match word.as_str() {
+                "linux" => Some(Kind::Linux),
+                "esxi" => Some(Kind::Esxi),
+                "local" => Some(Kind::Local),
+                "switch" => {
+                    let Some((system, offset)) = &self.system else {
+                        let known = systems.join(", ");
+                        reader.defect(at, format!("a target of kind \"switch\" needs a \"system\", one of {known}"));
+                        return None;
+                    };
+                    let found = SwitchSystem::ALL.into_iter().find(|candidate| candidate.name() == system);
+                    if found.is_none() {
+                        let hint = suggestion(system, systems);
+                        reader.defect(*offset, format!("unknown system {}{hint}", quoted(system)));
+                    }
+                    return found.map(Kind::Switch);
+                }
+                _ => {
+                    let hint = suggestion(word, Kind::NAMES);
+                    reader.defect(*offset, format!("unknown kind {}{hint}", quoted(word)));
+                    return None;
+                }
+            },
+        };
+        if let Some((_, offset)) = &self.system {
+            reader.defect(*offset, "\"system\" belongs to targets of kind \"switch\" only");
+        }
+        kind
+    }
+}
+
+/// A name can be typed on the command line and never looks like something else there.
+fn check_name(reader: &mut Reader<'_>, name: &str, offset: usize) -> bool {
+    let wrong = if name.starts_with('-') {
+        Some("begins with a hyphen".to_owned())
+    } else if name.chars().any(char::is_whitespace) {
+        Some("holds a blank".to_owned())
+    } else {
+        name.chars().find(|character| "@:/[]".contains(*character)).map(|character| format!("holds {character}"))
+    };
+    if let Some(why) = &wrong {
+        reader.defect(offset, format!("{} cannot be the name of a target: it {why}", quoted(name)));
+    }
+    wrong.is_none()
+}
+
+fn read_links(reader: &mut Reader<'_>, item: &Item<'_>, places: &mut Vec<LinkPlace>) -> Links {
+    let mut links = Links::default();
+    let Some(table) = reader.table("links", item) else { return links };
+    for (key, item) in table {
+        let offset = item.span().start;
+        match key.get_ref().as_ref() {
+            "vm" => links.vm = reader.label("vm", item),
+            "uplink" => links.uplink = reader.label("uplink", item),
+            "port" => links.port = reader.label("port", item),
+            "host" => {
+                links.host = reader.label("host", item);
+                places.extend(links.host.clone().map(|to| LinkPlace { key: "host", kind: "esxi", to, offset }));
+            }
+            "switch" => {
+                links.switch = reader.label("switch", item);
+                places.extend(links.switch.clone().map(|to| LinkPlace { key: "switch", kind: "switch", to, offset }));
+            }
+            _ => reader.unknown_key(key, " in links", LINK_KEYS),
+        }
+    }
+    links
+}

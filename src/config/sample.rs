@@ -1,0 +1,100 @@
+//! The commented configuration file that `rdmascope config init` writes. Every line of it is either a comment or in
+//! force as it stands; with the `# ` of its example lines taken away it is a valid file too.
+
+/// The text of the sample.
+pub const SAMPLE: &str = r###"## Configuration of rdmascope. Lines that begin with "##" explain; take the "# " away from the others to use them.
+## What is in force, and whence: rdmascope config show
+
+## Colours. There is: default (the terminal's own colours).
+# theme = "default"
+
+## Keys. There is: default.
+# keymap = "default"
+
+## What graphs are drawn with: braille, block or ascii.
+# glyphs = "braille"
+
+## Draw less often: for slow links.
+# low_bandwidth = false
+
+## Text without frames and graphs: for screen readers and logs.
+# plain = false
+
+## Milliseconds between two samples of a target, from 200 to 60000.
+# period_ms = 1000
+
+## Targets. `rdmascope` without a TARGET opens all of them; `rdmascope NAME...` opens some.
+## name     what you call it
+## kind     linux, esxi, switch or local; may be left out for a Linux guest or an ESXi host, it is found out then
+## system   of a switch: eos, nxos, cumulus, sonic or onyx
+## address  [user@]host[:port] or an OpenSSH alias; the name when left out. User, keys, jump hosts and known host keys
+##          come from OpenSSH's own configuration (~/.ssh/config), as for `ssh`
+## tags     words to find it by
+## links    where it belongs: vm (its name in vSphere), host and switch (targets of this file), uplink, port
+
+# [[target]]
+# name = "gpu-vm-01"
+# kind = "linux"
+# address = "root@192.0.2.11"
+# tags = ["training"]
+# links = { vm = "GPU VM 01", host = "esx-01", uplink = "vmnic4" }
+
+# [[target]]
+# name = "gpu-vm-02"
+# kind = "linux"
+# links = { vm = "GPU VM 02", host = "esx-01" }
+
+# [[target]]
+# name = "esx-01"
+# kind = "esxi"
+# address = "root@esx-01.example.com"
+# links = { switch = "leaf-1", port = "Ethernet1/1" }
+
+# [[target]]
+# name = "leaf-1"
+# kind = "switch"
+# system = "eos"
+# address = "admin@[2001:db8::1]:22"
+
+# [[target]]
+# name = "here"
+# kind = "local"
+"###;
+
+/// The sample with its examples in force: for tests.
+#[cfg(test)]
+pub(crate) fn in_force() -> String {
+    let lines = SAMPLE.lines().map(|line| if line.starts_with("##") { line } else { line.trim_start_matches("# ") });
+    lines.flat_map(|line| [line, "\n"]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Configuration, Kind, SwitchSystem};
+    use super::*;
+
+    #[test]
+    fn the_sample_is_valid_and_changes_nothing() {
+        assert_eq!(Configuration::parse("config.toml", SAMPLE), Ok(Configuration::default()));
+    }
+
+    #[test]
+    fn the_examples_of_the_sample_are_valid_and_show_every_setting() {
+        let text = in_force();
+        let found = Configuration::parse("config.toml", &text).expect("the examples are right");
+        for name in super::super::settings::Name::ALL {
+            assert_ne!(found.settings.get(name).1, &super::super::Whence::Default, "{name:?} is not in the sample");
+            assert_eq!(found.settings.get(name).0, Configuration::default().settings.get(name).0, "{name:?}");
+        }
+        let names: Vec<&str> = found.inventory.targets.iter().map(|target| target.name.as_str()).collect();
+        assert_eq!(names, ["gpu-vm-01", "gpu-vm-02", "esx-01", "leaf-1", "here"]);
+        assert_eq!(found.inventory.get("leaf-1").and_then(|target| target.kind), Some(Kind::Switch(SwitchSystem::Eos)));
+        let alias = found.inventory.get("gpu-vm-02").and_then(|target| target.address.clone()).expect("the name");
+        assert_eq!(alias.to_string(), "gpu-vm-02");
+    }
+
+    #[test]
+    fn lines_fit_a_terminal() {
+        assert!(SAMPLE.lines().all(|line| line.chars().count() <= 120));
+    }
+}

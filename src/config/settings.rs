@@ -1,0 +1,335 @@
+//! How the program looks and behaves: each setting with its value and whence it came. A value can stand in the
+//! configuration file, in an environment variable or in an option of the command line; the later one in this order wins.
+
+use std::fmt;
+
+use super::error::{Defect, quoted, suggestion};
+use super::reader::{Item, Key, Reader};
+
+/// Names of the themes that exist.
+pub const THEMES: &[&str] = &["default"];
+/// Names of the key maps that exist.
+pub const KEYMAPS: &[&str] = &["default"];
+
+/// What graphs and frames are drawn with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Glyphs {
+    /// Braille dots: eight a cell.
+    #[default]
+    Braille,
+    /// Block elements: eight heights a cell.
+    Block,
+    /// Letters and signs that every terminal has.
+    Ascii,
+}
+
+impl Glyphs {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Braille, Self::Block, Self::Ascii];
+
+    /// The name in files and options.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Braille => "braille",
+            Self::Block => "block",
+            Self::Ascii => "ascii",
+        }
+    }
+}
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Whence {
+    /// Nobody set it.
+    Default,
+    /// A line of the configuration file.
+    File {
+        /// The file.
+        path: String,
+        /// The line, from 1.
+        line: u32,
+    },
+    /// An environment variable of this name.
+    Environment(&'static str),
+    /// An option of the command line, `--theme`.
+    Option(&'static str),
+}
+
+impl fmt::Display for Whence {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => formatter.write_str("default"),
+            Self::File { path, line } => write!(formatter, "{path}:{line}"),
+            Self::Environment(name) => write!(formatter, "environment {name}"),
+            Self::Option(name) => write!(formatter, "option {name}"),
+        }
+    }
+}
+
+/// A value and where it came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting<T> {
+    /// The value in force.
+    pub value: T,
+    /// Where it came from.
+    pub whence: Whence,
+}
+
+impl<T> Setting<T> {
+    fn unset(value: T) -> Self {
+        Self { value, whence: Whence::Default }
+    }
+}
+
+/// A value that was given somewhere, before it is checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// A text.
+    Text(String),
+    /// Yes or no.
+    Flag(bool),
+    /// A number.
+    Number(u64),
+}
+
+impl fmt::Display for Given {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => formatter.write_str(text),
+            Self::Flag(flag) => flag.fmt(formatter),
+            Self::Number(number) => number.fmt(formatter),
+        }
+    }
+}
+
+/// The names of the settings, in files and documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Name {
+    /// Colours and signs.
+    Theme,
+    /// Keys.
+    Keymap,
+    /// What graphs are drawn with.
+    Glyphs,
+    /// Draw less often.
+    LowBandwidth,
+    /// No frames, no graphs: for screen readers and logs.
+    Plain,
+    /// Milliseconds between two samples of a stream.
+    PeriodMs,
+}
+
+impl Name {
+    /// All of them, in the order of documents.
+    pub const ALL: [Self; 6] =
+        [Self::Theme, Self::Keymap, Self::Glyphs, Self::LowBandwidth, Self::Plain, Self::PeriodMs];
+
+    /// The key in files.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Theme => "theme",
+            Self::Keymap => "keymap",
+            Self::Glyphs => "glyphs",
+            Self::LowBandwidth => "low_bandwidth",
+            Self::Plain => "plain",
+            Self::PeriodMs => "period_ms",
+        }
+    }
+
+    /// The environment variable that sets it.
+    pub fn variable(self) -> &'static str {
+        match self {
+            Self::Theme => "RDMASCOPE_THEME",
+            Self::Keymap => "RDMASCOPE_KEYMAP",
+            Self::Glyphs => "RDMASCOPE_GLYPHS",
+            Self::LowBandwidth => "RDMASCOPE_LOW_BANDWIDTH",
+            Self::Plain => "RDMASCOPE_PLAIN",
+            Self::PeriodMs => "RDMASCOPE_PERIOD_MS",
+        }
+    }
+}
+
+/// Fewest and most milliseconds between two samples.
+pub const PERIOD_MS: std::ops::RangeInclusive<u32> = 200..=60_000;
+
+/// All settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Name of the theme, one of [`THEMES`].
+    pub theme: Setting<String>,
+    /// Name of the key map, one of [`KEYMAPS`].
+    pub keymap: Setting<String>,
+    /// What graphs and frames are drawn with.
+    pub glyphs: Setting<Glyphs>,
+    /// True for few frames and small ones: slow links.
+    pub low_bandwidth: Setting<bool>,
+    /// True for text without frames and graphs.
+    pub plain: Setting<bool>,
+    /// Milliseconds between two samples of a stream, within [`PERIOD_MS`].
+    pub period_ms: Setting<u32>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            theme: Setting::unset("default".to_owned()),
+            keymap: Setting::unset("default".to_owned()),
+            glyphs: Setting::unset(Glyphs::Braille),
+            low_bandwidth: Setting::unset(false),
+            plain: Setting::unset(false),
+            period_ms: Setting::unset(1000),
+        }
+    }
+}
+
+impl Settings {
+    /// Sets one value; the error says what would be right.
+    pub fn set(&mut self, name: Name, given: &Given, whence: Whence) -> Result<(), String> {
+        match name {
+            Name::Theme => self.theme = Setting { value: one_of("theme", given, THEMES)?, whence },
+            Name::Keymap => self.keymap = Setting { value: one_of("keymap", given, KEYMAPS)?, whence },
+            Name::Glyphs => {
+                let names = Glyphs::ALL.map(Glyphs::name);
+                let word = one_of("glyphs", given, &names)?;
+                let value = Glyphs::ALL.into_iter().find(|glyphs| glyphs.name() == word).unwrap_or_default();
+                self.glyphs = Setting { value, whence };
+            }
+            Name::LowBandwidth => self.low_bandwidth = Setting { value: flag("low_bandwidth", given)?, whence },
+            Name::Plain => self.plain = Setting { value: flag("plain", given)?, whence },
+            Name::PeriodMs => self.period_ms = Setting { value: period(given)?, whence },
+        }
+        Ok(())
+    }
+
+    /// The value in force and where it came from.
+    pub fn get(&self, name: Name) -> (Given, &Whence) {
+        match name {
+            Name::Theme => (Given::Text(self.theme.value.clone()), &self.theme.whence),
+            Name::Keymap => (Given::Text(self.keymap.value.clone()), &self.keymap.whence),
+            Name::Glyphs => (Given::Text(self.glyphs.value.name().to_owned()), &self.glyphs.whence),
+            Name::LowBandwidth => (Given::Flag(self.low_bandwidth.value), &self.low_bandwidth.whence),
+            Name::Plain => (Given::Flag(self.plain.value), &self.plain.whence),
+            Name::PeriodMs => (Given::Number(u64::from(self.period_ms.value)), &self.period_ms.whence),
+        }
+    }
+
+    /// Takes in environment variables; `look_up` gives the value of one, if it is set and not empty.
+    pub fn take_environment(&mut self, look_up: impl Fn(&str) -> Option<String>) -> Result<(), Vec<Defect>> {
+        let mut defects = Vec::new();
+        for name in Name::ALL {
+            let Some(text) = look_up(name.variable()) else { continue };
+            let whence = Whence::Environment(name.variable());
+            if let Err(what) = self.set(name, &Given::Text(text), whence) {
+                defects.push(Defect::somewhere(name.variable(), what));
+            }
+        }
+        if defects.is_empty() { Ok(()) } else { Err(defects) }
+    }
+
+    /// Reads one key of the file; false if it is no setting.
+    pub(super) fn take_file(&mut self, reader: &mut Reader<'_>, path: &str, key: &Key<'_>, item: &Item<'_>) -> bool {
+        let Some(name) = Name::ALL.into_iter().find(|name| name.key() == key.get_ref().as_ref()) else { return false };
+        let given = match name {
+            Name::Theme | Name::Keymap | Name::Glyphs => reader.text(name.key(), item).map(Given::Text),
+            Name::LowBandwidth | Name::Plain => reader.flag(name.key(), item).map(Given::Flag),
+            Name::PeriodMs => reader.number(name.key(), item).map(Given::Number),
+        };
+        if let Some(given) = given {
+            let whence = Whence::File { path: path.to_owned(), line: reader.line(key.span().start) };
+            if let Err(what) = self.set(name, &given, whence) {
+                reader.defect(item.span().start, what);
+            }
+        }
+        true
+    }
+}
+
+fn one_of(what: &str, given: &Given, known: &[&str]) -> Result<String, String> {
+    let word = given.to_string();
+    if known.contains(&word.as_str()) {
+        return Ok(word);
+    }
+    Err(format!("unknown {what} {}{}", quoted(&word), suggestion(&word, known.iter().copied())))
+}
+
+fn flag(what: &str, given: &Given) -> Result<bool, String> {
+    match given {
+        Given::Flag(flag) => Ok(*flag),
+        Given::Text(text) if matches!(text.as_str(), "true" | "yes" | "on" | "1") => Ok(true),
+        Given::Text(text) if matches!(text.as_str(), "false" | "no" | "off" | "0") => Ok(false),
+        other => Err(format!("{what} must be true or false, not {}", quoted(&other.to_string()))),
+    }
+}
+
+fn period(given: &Given) -> Result<u32, String> {
+    let number = match given {
+        Given::Number(number) => u32::try_from(*number).ok(),
+        Given::Text(text) => text.parse().ok(),
+        Given::Flag(_) => None,
+    };
+    number.filter(|milliseconds| PERIOD_MS.contains(milliseconds)).ok_or_else(|| {
+        format!(
+            "period_ms must be a number of milliseconds from {} to {}, not {}",
+            PERIOD_MS.start(),
+            PERIOD_MS.end(),
+            quoted(&given.to_string())
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_can_be_set_by_text_and_read_back() {
+        let mut settings = Settings::default();
+        for (name, text) in [
+            (Name::Theme, "default"),
+            (Name::Keymap, "default"),
+            (Name::Glyphs, "ascii"),
+            (Name::LowBandwidth, "true"),
+            (Name::Plain, "true"),
+            (Name::PeriodMs, "500"),
+        ] {
+            assert_eq!(settings.get(name).1, &Whence::Default);
+            settings.set(name, &Given::Text(text.to_owned()), Whence::Option("--x")).expect("a right value");
+            let (value, whence) = settings.get(name);
+            assert_eq!((value.to_string().as_str(), whence), (text, &Whence::Option("--x")));
+        }
+    }
+
+    #[test]
+    fn wrong_values_say_what_would_be_right() {
+        let mut settings = Settings::default();
+        let before = settings.clone();
+        for (name, text, expected) in [
+            (Name::Theme, "defualt", "unknown theme \"defualt\"; did you mean \"default\"?"),
+            (Name::Keymap, "vi", "unknown keymap \"vi\"; known here: default"),
+            (Name::Glyphs, "brail", "unknown glyphs \"brail\"; did you mean \"braille\"?"),
+            (Name::Glyphs, "dots", "unknown glyphs \"dots\"; known here: braille, block, ascii"),
+            (Name::LowBandwidth, "maybe", "low_bandwidth must be true or false, not \"maybe\""),
+            (Name::Plain, "", "plain must be true or false, not \"\""),
+            (Name::PeriodMs, "5", "period_ms must be a number of milliseconds from 200 to 60000, not \"5\""),
+            (Name::PeriodMs, "1s", "period_ms must be a number of milliseconds from 200 to 60000, not \"1s\""),
+        ] {
+            let found = settings.set(name, &Given::Text(text.to_owned()), Whence::Default);
+            assert_eq!(found, Err(expected.to_owned()));
+        }
+        assert_eq!(settings, before, "a wrong value changes nothing");
+    }
+
+    #[test]
+    fn the_environment_is_told_by_its_variable() {
+        let mut settings = Settings::default();
+        let wrong = settings.take_environment(|name| match name {
+            "RDMASCOPE_PLAIN" => Some("yes".to_owned()),
+            "RDMASCOPE_GLYPHS" => Some("dots".to_owned()),
+            _ => None,
+        });
+        assert_eq!(settings.plain, Setting { value: true, whence: Whence::Environment("RDMASCOPE_PLAIN") });
+        let wrong = wrong.expect_err("one is wrong");
+        assert_eq!(wrong.len(), 1);
+        assert!(wrong[0].to_string().starts_with("RDMASCOPE_GLYPHS: unknown glyphs \"dots\""), "{}", wrong[0]);
+    }
+}

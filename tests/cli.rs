@@ -1,0 +1,234 @@
+//! Runs the built program as a script would: what it prints, where, and with which exit status.
+
+use std::io::Read as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value as Json;
+
+/// The program with an environment of its own: `home` is its home directory.
+fn program(home: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rdmascope"));
+    command.args(arguments).env_clear().env("HOME", home).env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.env("LANG", "C.UTF-8").env("TERM", "xterm-256color").stdin(Stdio::null());
+    command
+}
+
+fn run(home: &Path, arguments: &[&str]) -> (i32, String, String) {
+    ended(program(home, arguments).output().expect("the program runs"))
+}
+
+fn ended(output: Output) -> (i32, String, String) {
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    (output.status.code().expect("an exit status"), text(output.stdout), text(output.stderr))
+}
+
+fn home() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+/// Writes a configuration where the program looks for it.
+fn configure(home: &Path, text: &str) {
+    let folder = home.join(".config/rdmascope");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("config.toml"), text).expect("a file");
+}
+
+fn json(text: &str) -> Json {
+    serde_json::from_str(text).expect("a JSON document")
+}
+
+#[test]
+fn help_version_and_wrong_usage_have_their_statuses() {
+    let home = home();
+    let (status, out, err) = run(home.path(), &["--help"]);
+    assert_eq!((status, err.as_str()), (0, ""));
+    for expected in ["snapshot", "doctor", "config", "completions", "man", "TARGET", "--ssh-config <FILE>"] {
+        assert!(out.contains(expected), "{expected}: {out}");
+    }
+    assert!(!out.contains("--record") && !out.contains("demo"), "what is not built is not listed: {out}");
+    assert_eq!(run(home.path(), &["--version"]).1, format!("rdmascope {}\n", env!("CARGO_PKG_VERSION")));
+    for (arguments, expected) in [
+        (&["--colour"][..], "unexpected argument '--colour'"),
+        (&["demo"], "the command `demo` is not built yet"),
+        (&["--record", "f", "local"], "recording (--record FILE) is not built yet"),
+        (&["local", "doctor"], "`doctor` is a command and stands first"),
+        (&["--theme", "defualt", "local"], "--theme: unknown theme \"defualt\"; did you mean \"default\"?"),
+        (&["--glyphs", "dots", "themes"], "--glyphs: unknown glyphs \"dots\"; known here: braille, block, ascii"),
+        (&["snapshot", "offline:/tmp/x"], "reading saved outputs (offline:PATH) is not built yet"),
+        (&["snapshot", "--", "-oProxyCommand=x"], "begins with a hyphen"),
+        (&["snapshot", "a\nb"], "holds a control character"),
+        (&["snapshot"], "none is given and the inventory is empty"),
+        (&[], "none is given and the inventory is empty"),
+    ] {
+        let (status, out, err) = run(home.path(), arguments);
+        assert_eq!((status, out.as_str()), (2, ""), "{arguments:?}: {err}");
+        assert!(err.contains(expected), "{arguments:?}: {err}");
+    }
+}
+
+#[test]
+fn configuration_is_written_once_shown_and_found() {
+    let home = home();
+    let path = home.path().join(".config/rdmascope/config.toml");
+    let shown = path.display().to_string();
+    assert_eq!(run(home.path(), &["config", "path"]), (0, format!("{shown}\n"), String::new()));
+    assert!(run(home.path(), &["config", "show"]).1.starts_with(&format!("{shown} (not there: defaults)\n")));
+    assert_eq!(run(home.path(), &["config", "init"]), (0, format!("wrote {shown}\n"), String::new()));
+    assert_eq!(std::fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o600);
+    let (status, _, err) = run(home.path(), &["config", "init"]);
+    assert_eq!((status, err), (2, format!("rdmascope: {shown}: is there already and is left as it is\n")));
+    let elsewhere = home.path().join("elsewhere");
+    let moved = program(home.path(), &["config", "path"]).env("XDG_CONFIG_HOME", &elsewhere).output().expect("it runs");
+    assert_eq!(ended(moved).1, format!("{}\n", elsewhere.join("rdmascope/config.toml").display()));
+}
+
+#[test]
+fn config_show_says_whence_each_value_comes() {
+    let home = home();
+    configure(home.path(), "glyphs = \"block\"\n\nperiod_ms = 500\n[[target]]\nname = \"vm1\"\ntags = [\"lab\"]\n");
+    let show = |format: &str| {
+        let mut command = program(home.path(), &["config", "show", "--plain", "--format", format]);
+        ended(command.env("RDMASCOPE_PERIOD_MS", "2000").output().expect("it runs"))
+    };
+    let (status, out, _) = show("text");
+    let file = home.path().join(".config/rdmascope/config.toml").display().to_string();
+    assert_eq!(status, 0);
+    for expected in [
+        "theme          default  (default)\n".to_owned(),
+        "plain          true  (option --plain)\n".to_owned(),
+        "period_ms      2000  (environment RDMASCOPE_PERIOD_MS)\n".to_owned(),
+        "  vm1  unknown; vm1; tags lab  (line 4)\n".to_owned(),
+    ] {
+        assert!(out.contains(&expected), "{expected}: {out}");
+    }
+    let document = json(&show("json").1);
+    assert_eq!(document["schema"], "rdmascope.config/1");
+    assert_eq!(document["file_exists"], true);
+    let glyphs = &document["settings"][2];
+    assert_eq!(
+        *glyphs,
+        serde_json::json!({"name": "glyphs", "value": "block", "whence": {"kind": "file", "name": file, "line": 1}})
+    );
+    assert_eq!(document["targets"][0]["name"], "vm1");
+}
+
+#[test]
+fn wrong_configuration_is_told_with_all_its_lines() {
+    let home = home();
+    configure(home.path(), "thme = \"x\"\nperiod_ms = 1\n[[target]]\nname = \"a\"\n[[target]]\nname = \"a\"\n");
+    let (status, out, err) = run(home.path(), &["snapshot", "local"]);
+    assert_eq!((status, out.as_str()), (2, ""));
+    let lines: Vec<&str> = err.lines().collect();
+    assert_eq!(lines.len(), 3, "{err}");
+    assert!(lines[0].ends_with("config.toml:1: unknown key \"thme\"; did you mean \"theme\"?"), "{err}");
+    assert!(lines[1].contains("config.toml:2: period_ms must be"), "{err}");
+    assert!(lines[2].contains("config.toml:5: target \"a\" is already there, in line 3"), "{err}");
+    let (status, _, err) = run(home.path(), &["--config", "/no/such/file", "snapshot", "local"]);
+    assert_eq!((status, err.as_str()), (2, "rdmascope: /no/such/file: cannot be read: no such file or directory\n"));
+    let (status, _, _) = run(home.path(), &["completions", "bash"]);
+    assert_eq!(status, 0, "what needs no configuration does not read it");
+}
+
+#[test]
+fn a_target_of_a_later_kind_is_a_problem_of_the_target() {
+    let home = home();
+    configure(
+        home.path(),
+        "[[target]]\nname = \"esx\"\nkind = \"esxi\"\n[[target]]\nname = \"leaf\"\nkind = \"switch\"\nsystem = \"eos\"\n",
+    );
+    let (status, out, err) = run(home.path(), &["snapshot", "--format", "json", "esx", "leaf"]);
+    assert_eq!((status, err.as_str()), (3, ""));
+    let document = json(&out);
+    assert_eq!(document["schema"], "rdmascope.snapshot/1");
+    assert_eq!(document["targets"][0]["problem"]["what"], "reading ESXi hosts is not built yet");
+    assert_eq!(document["targets"][1]["problem"]["what"], "reading switches is not built yet");
+    assert_eq!(
+        (&document["targets"][0]["kind"], &document["targets"][0]["reachable"]),
+        (&"esxi".into(), &false.into())
+    );
+    let (status, out, _) = run(home.path(), &["snapshot", "esx"]);
+    assert_eq!(status, 3);
+    assert!(out.contains("esx (esxi)\n  not reachable  reading ESXi hosts is not built yet;"), "{out}");
+}
+
+#[test]
+fn a_snapshot_is_written_privately_and_follows_no_link() {
+    let home = home();
+    configure(home.path(), "[[target]]\nname = \"esx\"\nkind = \"esxi\"\n");
+    let path = home.path().join("out.json");
+    let shown = path.display().to_string();
+    let (status, out, err) = run(home.path(), &["snapshot", "--format", "json", "--out", &shown]);
+    assert_eq!((status, out.as_str()), (3, ""));
+    assert!(err.contains("esx: reading ESXi hosts is not built yet"), "{err}");
+    assert_eq!(json(&std::fs::read_to_string(&path).expect("a file"))["schema"], "rdmascope.snapshot/1");
+    assert_eq!(std::fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o600);
+    let link = home.path().join("link");
+    symlink(home.path().join("elsewhere"), &link).expect("a link");
+    let (status, _, err) = run(home.path(), &["snapshot", "--out", &link.display().to_string()]);
+    assert_eq!(status, 2);
+    assert!(err.contains("is a symbolic link, which is not followed"), "{err}");
+    assert!(!home.path().join("elsewhere").exists());
+}
+
+#[test]
+fn the_doctor_tells_what_a_bug_report_needs_and_no_secret() {
+    let home = home();
+    let doctor = |format: &str, extra: &[(&str, &str)]| {
+        let mut command = program(home.path(), &["doctor", "--format", format]);
+        command.env("SECRET_TOKEN", "hunter2").envs(extra.iter().copied());
+        ended(command.output().expect("it runs"))
+    };
+    let (status, out, err) = doctor("text", &[]);
+    assert_eq!(err, "");
+    for expected in
+        ["versions\n", "built with", "rustc 1.", "TERM ", "xterm-256color", "configuration\n", "ssh\n", "known_hosts"]
+    {
+        assert!(out.contains(expected), "{expected}: {out}");
+    }
+    assert!(!out.contains("hunter2"), "{out}");
+    assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
+    // Whether ~/.ssh of this machine is in order is not for this test to say; its status must agree with what it says.
+    assert_eq!(status == 0, out.contains("no problem found"), "{out}");
+    let (status, out, _) = doctor("json", &[("SSH_AUTH_SOCK", "/no/such/socket")]);
+    let document = json(&out);
+    assert_eq!(
+        (status, &document["schema"], &document["verdict"]),
+        (1, &"rdmascope.doctor/1".into(), &"problem".into())
+    );
+    let items = document["items"].as_array().expect("items");
+    let agent = items.iter().find(|item| item["name"] == "agent").expect("an agent");
+    assert!(agent["value"] == "not reachable" || agent["value"] == "not known", "{agent}");
+    configure(home.path(), "plain = 7\n");
+    let (status, out, _) = doctor("text", &[]);
+    assert_eq!(status, 1);
+    assert!(out.contains("PROBLEM: correct it"), "{out}");
+}
+
+#[test]
+fn completions_manual_and_themes_are_printed() {
+    let home = home();
+    for shell in ["bash", "zsh", "fish"] {
+        let (status, out, _) = run(home.path(), &["completions", shell]);
+        assert!(status == 0 && out.contains("snapshot") && out.contains("ssh-config"), "{shell}");
+    }
+    let (status, out, _) = run(home.path(), &["man"]);
+    assert_eq!(status, 0);
+    assert!(out.contains(".TH rdmascope 1"), "{out}");
+    assert_eq!(run(home.path(), &["themes"]).1, "default  (in force)\n");
+    assert_eq!(json(&run(home.path(), &["themes", "--format", "json"]).1)["themes"][0]["name"], "default");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let home = home();
+    let mut command = program(home.path(), &["completions", "bash"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+    // Nobody reads: the other end is closed before or while it writes more than a pipe holds.
+    drop(child.stdout.take());
+    let mut said = String::new();
+    child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
+    let status = child.wait().expect("it ends");
+    assert_eq!((status.code(), said.as_str()), (Some(0), ""));
+}

@@ -12,6 +12,7 @@ mod text;
 pub mod themes;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use crate::config::{Defect, Defects, Inventory, Settings, Target, target};
 use crate::engine::openssh::HostResolver;
@@ -28,6 +29,8 @@ pub enum Exit {
     Findings,
     /// 3: evidence incomplete: a target unreachable, a probe failed.
     Incomplete,
+    /// 128 and the number of the signal that ended the console.
+    Signal(u8),
 }
 
 /// Why a command could not do its work.
@@ -35,6 +38,8 @@ pub enum Exit {
 pub enum Failure {
     /// 2: wrong usage or configuration, in the user's words.
     Usage(Vec<Defect>),
+    /// The console cannot have a terminal: what is wrong with it, and the exit status.
+    Terminal(String, u8),
     /// Something that should not happen; told with its trace.
     Internal(color_eyre::Report),
 }
@@ -83,6 +88,17 @@ impl Session {
         Ok(Self { global: global.clone(), settings, inventory, targets })
     }
 
+    /// Time between two samples.
+    pub fn period(&self) -> Duration {
+        Duration::from_millis(u64::from(self.settings.period_ms.value))
+    }
+
+    /// What the header calls the inventory: the name of its file without the ending, where one was given.
+    pub fn inventory_name(&self) -> String {
+        let stem = self.global.config.as_ref().and_then(|path| path.file_stem());
+        stem.map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
     /// Asks OpenSSH about hosts, with the file of `--ssh-config`.
     pub fn resolver(&self) -> HostResolver {
         HostResolver::new(self.global.ssh_config.clone())
@@ -105,6 +121,11 @@ pub fn run() -> ExitCode {
         Ok(Exit::Done) => ExitCode::from(0),
         Ok(Exit::Findings) => ExitCode::from(1),
         Ok(Exit::Incomplete) => ExitCode::from(3),
+        Ok(Exit::Signal(status)) => ExitCode::from(status),
+        Err(Failure::Terminal(what, status)) => {
+            output::complain(&format!("rdmascope: {what}"));
+            ExitCode::from(status)
+        }
         Err(Failure::Usage(defects)) => {
             for defect in defects {
                 output::complain(&format!("rdmascope: {defect}"));

@@ -5,32 +5,44 @@ use std::path::Path;
 use super::args::Format;
 use super::document::{Collected, TargetStatus};
 use super::{Exit, Failure, Session, output};
-use crate::app::Problem;
-use crate::config::Target;
-use crate::engine::settings;
-use crate::fabric::{Fabric, TargetId, Timestamp};
+use crate::engine::once::{self, System};
+use crate::engine::plan::Options;
+use crate::engine::{settings, targets};
+use crate::fabric::{Fabric, Timestamp};
 
 /// Collects once and delivers.
 pub fn run(session: &Session, out: Option<&Path>) -> Result<Exit, Failure> {
-    deliver(&collect(session), session.global.format, out)
+    deliver(&collect(session)?, session.global.format, out)
 }
 
-/// Reads all targets of the session once.
-fn collect(session: &Session) -> Collected {
-    let targets = session.targets.iter().map(|target| {
-        unbuilt(target).unwrap_or_else(|| {
-            let problem = Problem::new("collecting is not part of this build", "", "");
-            TargetStatus::unreachable(target, problem)
-        })
-    });
-    Collected { at: Timestamp::now(), fabric: Fabric::default(), observations: Vec::new(), targets: targets.collect() }
-}
-
-/// The status of a target of a kind that this version does not read; `None` for one that it does.
-pub fn unbuilt(target: &Target) -> Option<TargetStatus> {
-    let why = target.not_built()?;
-    let problem = Problem::new(why, "", "leave this target out, or name the others on the command line");
-    Some(TargetStatus::unreachable(target, problem))
+/// Reads all targets of the session once, side by side.
+fn collect(session: &Session) -> Result<Collected, Failure> {
+    let at = Timestamp::now();
+    let resolver = session.resolver();
+    let plans = session.targets.iter().map(|target| targets::plan(target, &resolver)).collect();
+    let options = Options { period: session.period(), ..Options::default() };
+    let results =
+        once::collect_once(plans, &options).map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?;
+    let mut fabric = Fabric::default();
+    let mut observations = Vec::new();
+    let mut statuses = Vec::new();
+    for (target, result) in session.targets.iter().zip(results) {
+        let kind = match result.system {
+            System::Local => "local",
+            System::Linux => "linux",
+            System::Unknown => target.kind_name(),
+        };
+        for report in &result.reports {
+            fabric.apply(report);
+            observations.extend(report.observations.iter().cloned());
+        }
+        let (reachable, problem) = match result.reached {
+            Ok(_) => (true, result.incomplete),
+            Err(problem) => (false, Some(problem)),
+        };
+        statuses.push(TargetStatus { name: result.target, kind: kind.to_owned(), reachable, problem });
+    }
+    Ok(Collected { at, fabric, observations, targets: statuses })
 }
 
 /// Prints a collection, or writes it to a file that only its owner may read.
@@ -51,16 +63,4 @@ pub fn deliver(collected: &Collected, format: Format, out: Option<&Path>) -> Res
         _ => output::print(&text)?,
     }
     Ok(if collected.is_complete() { Exit::Done } else { Exit::Incomplete })
-}
-
-impl TargetStatus {
-    /// A target that could not be read, and why.
-    pub fn unreachable(target: &Target, problem: Problem) -> Self {
-        Self {
-            name: TargetId::new(&target.name),
-            kind: target.kind_name().to_owned(),
-            reachable: false,
-            problem: Some(problem),
-        }
-    }
 }

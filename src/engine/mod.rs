@@ -8,3 +8,4 @@ pub mod program;
 pub mod questions;
 pub mod run;
 pub mod settings;
+pub mod targets;

@@ -1,0 +1,90 @@
+//! How the targets that the user named are reached: the inventory's words become plans, and a host's way there is found
+//! out through OpenSSH's settings, anew for every connection.
+
+use std::sync::Arc;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+
+use super::openssh::HostResolver;
+use super::plan::{TargetPlan, Way};
+use crate::app::Problem;
+use crate::collect::connectors::Resolve;
+use crate::collect::transport::ssh::Route;
+use crate::config::inventory::Kind;
+use crate::config::openssh::{HostSettings, Jump};
+use crate::config::{Address, Target};
+use crate::fabric::TargetId;
+
+/// How many jump hosts a way may have, those of jump hosts included: more is a circle.
+const MOST_HOPS: usize = 8;
+
+/// How a target is reached.
+pub fn plan(target: &Target, resolver: &HostResolver) -> TargetPlan {
+    let id = TargetId::new(&target.name);
+    let way = match (target.not_built(), target.kind) {
+        (Some(why), _) => Way::Refused(Problem::new(
+            &format!("{id}: {why}"),
+            "",
+            "leave this target out, or name the others on the command line",
+        )),
+        (None, Some(Kind::Local)) => Way::Local,
+        (None, kind) => match &target.address {
+            Some(address) => {
+                Way::Ssh { resolve: way_to(address.clone(), resolver.clone()), known_linux: kind == Some(Kind::Linux) }
+            }
+            None => Way::Refused(Problem::new(
+                &format!("{id} has no address"),
+                "",
+                "give it an `address` in the inventory: a host name, user@host:port or an OpenSSH alias",
+            )),
+        },
+    };
+    TargetPlan { id, way }
+}
+
+fn way_to(address: Address, resolver: HostResolver) -> Resolve {
+    Arc::new(move || {
+        let (address, resolver) = (address.clone(), resolver.clone());
+        async move {
+            let mut hops = Vec::new();
+            add_hops(&resolver, address, &mut hops).await?;
+            Ok(Route { hops })
+        }
+        .boxed()
+    })
+}
+
+/// Adds the jump hosts of a host, then the host itself. As with `ssh -J`, the first jump host has the jumps of its own
+/// settings; those of the others are overridden by the list.
+fn add_hops<'a>(
+    resolver: &'a HostResolver,
+    address: Address,
+    hops: &'a mut Vec<HostSettings>,
+) -> BoxFuture<'a, Result<(), Problem>> {
+    async move {
+        let settings = resolve(resolver, &address).await?;
+        for (index, Jump { host, user, port }) in settings.proxy_jump.iter().enumerate() {
+            if hops.len() >= MOST_HOPS {
+                return Err(Problem::new(
+                    &format!("the way to {} has more than {MOST_HOPS} jump hosts", settings.alias),
+                    "a ProxyJump of OpenSSH's configuration may lead in a circle",
+                    "correct ProxyJump in OpenSSH's configuration",
+                ));
+            }
+            let jump = Address { user: user.clone(), host: host.clone(), port: *port };
+            if index == 0 {
+                add_hops(resolver, jump, hops).await?;
+            } else {
+                hops.push(resolve(resolver, &jump).await?);
+            }
+        }
+        hops.push(settings);
+        Ok(())
+    }
+    .boxed()
+}
+
+async fn resolve(resolver: &HostResolver, address: &Address) -> Result<HostSettings, Problem> {
+    resolver.resolve(address).await.map(|resolved| resolved.settings).map_err(|error| error.problem())
+}

@@ -19,6 +19,7 @@ use crate::config::{Defect, Settings, Whence};
     long_about = "A terminal console for RDMA and GPU passthrough in virtual machines on VMware vSphere.\n\n\
                   Without a command it opens the console on the given targets, or on all targets of the inventory.",
     after_help = TARGET_HELP,
+    override_usage = "rdmascope [OPTIONS] [TARGET]...\n       rdmascope [OPTIONS] <COMMAND>",
     disable_help_subcommand = true
 )]
 pub struct Arguments {

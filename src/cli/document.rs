@@ -352,5 +352,4 @@ fn json_value(attribute: Attribute, value: &Value) -> serde_json::Value {
 }
 
 #[cfg(test)]
-#[path = "document_tests.rs"]
 mod tests;

@@ -13,7 +13,7 @@ pub fn completions(shell: clap_complete::Shell) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Prints the manual page: the program, then a section for each command.
+/// Prints the manual page of the program, with its list of commands.
 pub fn manual() -> Result<Exit, Failure> {
     let mut page = Vec::new();
     let command = Arguments::command();

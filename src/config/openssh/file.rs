@@ -140,6 +140,9 @@ impl Parser<'_> {
         if depth >= DEEPEST_INCLUDE {
             return Err(malformed(format!("Include goes deeper than {DEEPEST_INCLUDE} files")));
         }
+        if pattern.contains(['%', '$']) {
+            return Err(malformed(format!("Include {}: tokens are not replaced here; write it out", quoted(pattern))));
+        }
         let home = self.surroundings.home.to_string_lossy();
         let absolute = match (pattern.strip_prefix("~/"), base) {
             (Some(rest), Base::User) => format!("{home}/{rest}"),

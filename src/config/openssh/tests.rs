@@ -225,6 +225,7 @@ fn mistakes_are_told_with_file_and_line() {
         ("Match host", "main:1: Match host lacks its value"),
         ("Match colour blue", "main:1: Match has no criterion \"colour\""),
         ("Match all user ada", "main:1: Match all cannot be combined with other criteria"),
+        ("Include %d/x", "main:1: Include \"%d/x\": tokens are not replaced here; write it out"),
         ("Include ~bob/x", "main:1: Include \"~bob/x\": this home cannot be looked up"),
     ] {
         assert_eq!(error(text), expected);

@@ -131,7 +131,8 @@ fn check(root: &Json, schema: &Json, value: &Json, place: &str, wrong: &mut Vec<
 }
 
 fn wrong(document: &Json) -> Vec<String> {
-    let schema: Json = serde_json::from_str(include_str!("../../schema/snapshot-1.json")).expect("the schema is JSON");
+    let schema: Json =
+        serde_json::from_str(include_str!("../../../schema/snapshot-1.json")).expect("the schema is JSON");
     let mut wrong = Vec::new();
     check(&schema, &schema, document, "", &mut wrong);
     wrong
@@ -148,7 +149,8 @@ fn the_document_satisfies_its_schema() {
 
 #[test]
 fn every_state_of_the_program_is_in_the_schema() {
-    let schema: Json = serde_json::from_str(include_str!("../../schema/snapshot-1.json")).expect("the schema is JSON");
+    let schema: Json =
+        serde_json::from_str(include_str!("../../../schema/snapshot-1.json")).expect("the schema is JSON");
     let reason = || Text::new("x");
     let states: [State<Value>; 8] = [
         State::Known(Value::Flag(true)),

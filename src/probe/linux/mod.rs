@@ -4,6 +4,7 @@ pub mod counters;
 pub mod gids;
 pub mod queue_pairs;
 mod rdma_files;
+mod rdma_output;
 pub mod rdma_sysfs;
 #[cfg(test)]
 mod rdma_testing;

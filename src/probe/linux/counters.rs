@@ -1,13 +1,13 @@
 //! Which counters the driver of each RDMA port publishes. Drivers differ widely: rxe counts packets and no bytes,
-//! vmw_pvrdma counts nothing at all, and old kernels offer files that say `N/A (no PMA)`. Who draws a graph must know
+//! `vmw_pvrdma` counts nothing at all, and old kernels offer files that say `N/A (no PMA)`. Who draws a graph must know
 //! beforehand. `rdma statistic` is not asked: a PVRDMA device ends its answer for all devices.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::rdma_files::{Files, LINKS, Links, device_path, failure, family, port_path};
 use crate::fabric::counter::{Role, port_counter, published_by};
-use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
+use crate::fabric::{Attribute, Entity, Fact, Observation, Outcome, State, Text, Value};
 use crate::probe::{Pace, Probe, Read, Source};
 
 /// What privilege shows (nothing on most kernels; said where the target refuses).
@@ -79,7 +79,6 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
         }
     }
     let mut facts = Vec::new();
-    let devices: BTreeSet<&str> = ports.keys().map(|(device, _)| *device).collect();
     for ((device, port), counters) in &ports {
         let driver = family(&links, &files, device);
         for (attribute, what, roles) in QUESTIONS {
@@ -87,10 +86,9 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
             facts.push(source.fact(Entity::port(device, *port), attribute, state, line));
         }
     }
-    // Without RDMA the read ends with an error, as it should.
-    let whole = matches!(source.outcome, crate::fabric::Outcome::Exit(0..=2));
-    if (devices.is_empty() || !whole)
-        && let Some(state) = source.trouble("grep", ADDS).filter(|_| !whole)
+    // `grep` ends with 1 or 2 where there are no ports, or no counters, as it should; anything else is trouble.
+    if !matches!(source.outcome, Outcome::Exit(0..=2))
+        && let Some(state) = source.trouble("grep", ADDS)
     {
         facts.push(source.fact(Entity::Guest, Attribute::PacketCounters, state, 0));
     }
@@ -143,7 +141,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::fabric::Outcome;
     use crate::probe::linux::rdma_testing::{known, no_rdma, state, sysfs};
     use crate::probe::testing::{CASES, assert_clean, mutated_texts};
 
@@ -199,10 +196,9 @@ mod tests {
     fn real_mlx5_counters_tell_of_congestion_and_loss() {
         // The counters of a real port: `rdma statistic`, wrapped in the mail that quoted it.
         let words: Vec<&str> = WRAPPED.split_whitespace().skip(2).collect();
-        let files: String = words
-            .chunks(2)
-            .map(|pair| format!("/sys/class/infiniband/mlx5_0/ports/1/hw_counters/{}:{}\n", pair[0], pair[1]))
-            .collect();
+        let files = words.chunks(2).fold(String::new(), |files, pair| {
+            files + &format!("/sys/class/infiniband/mlx5_0/ports/1/hw_counters/{}:{}\n", pair[0], pair[1])
+        });
         let facts = read(Observation::of_text("x", &files));
         assert_eq!(known(&facts, &Entity::port("mlx5_0", 1), Attribute::ErrorCounters), "yes");
         // Without the other folder there are no bytes, and that is unusual for this driver.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::rdma_files::{CLASS, Files, device_path, port_path};
-use crate::fabric::{Attribute, Entity, Fact, Gid, GidType, Observation, Outcome, State, Text};
+use crate::fabric::{Attribute, Entity, Fact, Gid, GidType, Observation, Outcome, State, Text, Value};
 use crate::probe::{Pace, Probe, Read, Source, Word};
 
 /// What privilege shows (nothing on any kernel known; said where the target refuses all the same).
@@ -81,7 +81,7 @@ pub const REST: Probe = Probe {
 fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let mut facts = Vec::new();
     // An entry that is refused at a low index is refused at all of them.
-    let mut refused: BTreeMap<(&str, u32, &str), State<crate::fabric::Value>> = BTreeMap::new();
+    let mut refused: BTreeMap<(&str, u32, &str), State<Value>> = BTreeMap::new();
     for observation in observations {
         let files = Files::of(observation);
         for (path, reason) in files.errors() {
@@ -110,7 +110,7 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
 }
 
 /// Why a table could not be read as a whole. `grep` ends with 1 or 2 where there are no entries, or empty ones.
-fn trouble(observation: &Observation) -> Option<State<crate::fabric::Value>> {
+fn trouble(observation: &Observation) -> Option<State<Value>> {
     match observation.outcome {
         Outcome::Exit(0..=2) => None,
         _ => observation.trouble("grep", ADDS),
@@ -130,7 +130,7 @@ fn entry(path: &str) -> Option<(&str, u32, &str, u32)> {
 fn entries(
     observation: &Observation,
     files: &Files<'_>,
-    refused: &BTreeMap<(&str, u32, &str), State<crate::fabric::Value>>,
+    refused: &BTreeMap<(&str, u32, &str), State<Value>>,
 ) -> Vec<Fact> {
     let mut facts = Vec::new();
     for (path, line, value) in files.iter() {
@@ -199,10 +199,10 @@ mod tests {
     fn an_entry_without_type_and_netdev_stays() {
         // The table of a real qedr port, as its files give it: no types, no netdevs.
         let rows = SHOWN.lines().map(|line| line.split('\t').collect::<Vec<_>>());
-        let files: String = rows
-            .filter(|row| row.len() > 3 && row[1].parse::<u32>().is_ok())
-            .map(|row| format!("/sys/class/infiniband/{}/ports/{}/gids/{}:{}\n", row[0], row[1], row[2], row[3]))
-            .collect();
+        let files =
+            rows.filter(|row| row.len() > 3 && row[1].parse::<u32>().is_ok()).fold(String::new(), |files, row| {
+                files + &format!("/sys/class/infiniband/{}/ports/{}/gids/{}:{}\n", row[0], row[1], row[2], row[3])
+            });
         let facts = read(Observation::of_text("x", &files));
         assert_eq!(known(&facts, &gid("qedr0", 1), Attribute::GidValue), "::ffff:192.0.2.100");
         for attribute in [Attribute::GidType, Attribute::GidNetdev] {

@@ -21,6 +21,7 @@ mod persistence_formats;
 mod persistence_netplan;
 pub mod queue_pairs;
 mod rdma_files;
+mod rdma_output;
 pub mod rdma_sysfs;
 #[cfg(test)]
 mod rdma_testing;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::rdma_tool::{Item, is_unloaded, items};
+use super::rdma_output::{Item, is_unloaded, items};
 use crate::fabric::{Attribute, Entity, Fact, Observation, QueuePairState, QueuePairType, State, Text, Value};
 use crate::probe::{Pace, Probe, Read, Source, Word};
 

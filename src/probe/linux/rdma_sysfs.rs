@@ -86,12 +86,11 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     // A pattern that matches nothing makes the read end with an error: without RDMA that is how it should end.
     let broken =
         if devices.is_empty() { source.trouble("grep", "").filter(|_| !only_absent(&files, source)) } else { None };
-    facts.push(match broken {
-        Some(state) => source.fact(Entity::Guest, Attribute::RdmaPresence, state, 0),
-        None => {
-            let sentence = presence(links.class, devices.len(), ports.len());
-            source.known(Entity::Guest, Attribute::RdmaPresence, sentence, 0)
-        }
+    facts.push(if let Some(state) = broken {
+        source.fact(Entity::Guest, Attribute::RdmaPresence, state, 0)
+    } else {
+        let sentence = presence(links.class, devices.len(), ports.len());
+        source.known(Entity::Guest, Attribute::RdmaPresence, sentence, 0)
     });
     for device in &devices {
         let driver = family(&links, &files, device);

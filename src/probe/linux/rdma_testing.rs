@@ -1,5 +1,7 @@
 //! For tests: saved outputs as the transports would give them, and the fact that one looks for.
 
+use std::fmt::Write as _;
+
 use crate::fabric::{Attribute, Entity, Fact, Observation, Outcome, State, Value};
 
 /// Saved `path: value` lines, relative to the class of RDMA devices, as a read of files gives them. What `cat` said of
@@ -11,9 +13,9 @@ pub fn sysfs(saved: &str) -> Observation {
         match value.strip_prefix("cat: ") {
             Some(complaint) => {
                 let reason = complaint.rsplit(": ").next().unwrap_or_default();
-                stderr.push_str(&format!("grep: /sys/class/infiniband/{path}: {reason}\n"));
+                writeln!(stderr, "grep: /sys/class/infiniband/{path}: {reason}").expect("a String takes all");
             }
-            None => stdout.push_str(&format!("/sys/class/infiniband/{path}:{value}\n")),
+            None => writeln!(stdout, "/sys/class/infiniband/{path}:{value}").expect("a String takes all"),
         }
     }
     let outcome = Outcome::Exit(if stderr.is_empty() { 0 } else { 2 });

@@ -1,6 +1,6 @@
 //! The one-second sampler of a Linux guest: counters and states of RDMA ports and netdevs, and queue pairs on request.
 //!
-//! The collector runs exactly `/bin/sh -s`, sends [`block`], waits for [`StreamEvent::Ready`] (a shell may swallow what
+//! The collector runs exactly `/bin/sh -s`, sends [`block()`], waits for [`StreamEvent::Ready`] (a shell may swallow what
 //! comes earlier), then sends one [`TickRequest`] line per sample and feeds each line that comes back to a
 //! [`StreamParser`]. The end of its input ends the block. Nothing runs on the guest between two ticks, and a tick starts
 //! no process unless it asks for queue pairs or for a rescan.

@@ -77,7 +77,7 @@ pub struct StreamParser {
 }
 
 impl StreamParser {
-    /// A parser for a stream whose block was made with this nonce.
+    /// A parser for a stream whose block was made with this nonce: letters and digits only.
     pub fn new(target: &TargetId, nonce: &str) -> Self {
         Self {
             target: target.clone(),
@@ -225,8 +225,8 @@ impl StreamParser {
             return None;
         }
         let outcome = match status.trim().parse() {
-            // What `timeout` ends with.
-            Ok(124 | 143) => Outcome::TimedOut,
+            // What `timeout` ends with when it ended the program.
+            Ok(124) => Outcome::TimedOut,
             Ok(status) => Outcome::Exit(status),
             Err(_) => Outcome::Cut,
         };

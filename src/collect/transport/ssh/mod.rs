@@ -1,6 +1,6 @@
 //! Targets over SSH. This is the only place that knows the SSH library.
 //!
-//! [`connect`] goes the whole way to a target, over its jump hosts, and gives a [`Connected`], on which commands run
+//! [`connect()`] goes the whole way to a target, over its jump hosts, and gives a [`Connected`], on which commands run
 //! (`Exec`). What goes wrong on the way is a [`ConnectError`] that says what happened, why, and whether a further try
 //! makes sense. Nothing here decides when to try again.
 

@@ -39,8 +39,8 @@ impl Agent {
         assert!(added.success());
     }
 
-    fn setting(&self) -> Option<IdentityAgent> {
-        Some(IdentityAgent::Socket(self.socket.clone()))
+    fn setting(&self) -> IdentityAgent {
+        IdentityAgent::Socket(self.socket.clone())
     }
 }
 
@@ -105,7 +105,7 @@ async fn the_agent_logs_in_with_the_named_key_first() {
     }
     agent.add(&server.path("login"));
     let mut settings = server.settings();
-    settings.identity_agent = agent.setting();
+    settings.identity_agent = Some(agent.setting());
     settings.identities_only = false;
     // Only the public half is left on disk: the agent has the key.
     std::fs::remove_file(server.path("login")).expect("removed");
@@ -121,7 +121,7 @@ async fn an_rsa_key_of_the_agent_logs_in() {
     authorise(&server, &key.with_extension("pub"));
     agent.add(&key);
     let mut settings = server.settings();
-    settings.identity_agent = agent.setting();
+    settings.identity_agent = Some(agent.setting());
     settings.identity_files.clear();
     settings.identities_only = false;
     connect(settings).await.expect("connected");
@@ -135,7 +135,7 @@ async fn few_keys_are_offered_and_the_rest_is_told() {
         agent.add(&keygen(server.folder.path(), name, "ed25519", ""));
     }
     let mut settings = server.settings();
-    settings.identity_agent = agent.setting();
+    settings.identity_agent = Some(agent.setting());
     settings.identity_files.clear();
     settings.identities_only = false;
     let error = connect(settings.clone()).await.expect_err("refused");

@@ -261,8 +261,7 @@ fn handshake_failure(error: russh::Error, greeted: bool) -> Failure {
             let clean = |names: Vec<String>| names.iter().map(|name| Text::new(name).to_string()).collect();
             Failure::NoCommonAlgorithm { kind, ours: clean(ours), theirs: clean(theirs) }
         }
-        russh::Error::HUP | russh::Error::Disconnect => Failure::ClosedInHandshake { greeted },
-        russh::Error::IO(_) => Failure::ClosedInHandshake { greeted },
+        russh::Error::HUP | russh::Error::Disconnect | russh::Error::IO(_) => Failure::ClosedInHandshake { greeted },
         russh::Error::UnknownKey => Failure::Protocol(Text::new("the server shows a host certificate unasked")),
         other => Failure::Protocol(Text::new(&other.to_string())),
     }

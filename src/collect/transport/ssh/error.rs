@@ -101,7 +101,7 @@ pub enum Failure {
     /// A host key that is not recorded was not accepted.
     HostKeyUnknown {
         /// The key.
-        key: OfferedHostKey,
+        key: Box<OfferedHostKey>,
         /// Why it was not accepted.
         why: NotAccepted,
         /// A line that trusts an authority for this host.
@@ -110,7 +110,7 @@ pub enum Failure {
     /// The host shows another key than the recorded one.
     HostKeyChanged {
         /// The key it shows.
-        key: OfferedHostKey,
+        key: Box<OfferedHostKey>,
         /// Where the other key is recorded; `None` if it was accepted a moment ago.
         recorded: Option<Place>,
         /// Algorithm and fingerprint of the recorded key.
@@ -119,14 +119,14 @@ pub enum Failure {
     /// The host shows a key that is marked as revoked.
     HostKeyRevoked {
         /// The key it shows.
-        key: OfferedHostKey,
+        key: Box<OfferedHostKey>,
         /// The line that revokes it.
         recorded: Place,
     },
     /// A new host key could not be written down.
     HostKeyNotRecorded {
         /// The key it shows.
-        key: OfferedHostKey,
+        key: Box<OfferedHostKey>,
         /// The file.
         file: PathBuf,
         /// Why not.

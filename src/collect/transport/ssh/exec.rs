@@ -192,6 +192,9 @@ async fn feed(write: &ChannelWriteHalf<Msg>, mut input: mpsc::Receiver<Input>, i
 
 /// Ends a command that nobody reads: SIGTERM and the end of its input, after a while SIGKILL and the close of the
 /// channel. Closing alone would leave the command running over there, and its place taken.
+///
+/// OpenSSH takes no signals for logins of root. There a command ends only if the end of its input or a closed output
+/// ends it; whoever starts a command that heeds neither has to give it a limit of its own (`timeout`).
 async fn wind_down(read: &mut ChannelReadHalf, write: &ChannelWriteHalf<Msg>, input_ended: &AtomicBool) {
     let winding = async {
         let _ = write.signal(Sig::TERM).await;

@@ -59,8 +59,13 @@ fn is_none(path: &Path) -> bool {
 }
 
 /// A key as the reader sees it.
-pub fn offered(names: &RecordedNames, key: &PublicKey) -> OfferedHostKey {
-    OfferedHostKey { name: names.name.clone(), algorithm: key.algorithm().to_string(), fingerprint: fingerprint(key) }
+#[allow(clippy::unnecessary_box_returns)] // boxed in every failure that holds it, which keeps results small
+pub fn offered(names: &RecordedNames, key: &PublicKey) -> Box<OfferedHostKey> {
+    Box::new(OfferedHostKey {
+        name: names.name.clone(),
+        algorithm: key.algorithm().to_string(),
+        fingerprint: fingerprint(key),
+    })
 }
 
 /// The failure that a verdict means; `None` for a known key, and for an unknown one, about which somebody may decide.

@@ -1,4 +1,4 @@
-//! Known host keys: text of known_hosts files in, verdict on a key out. Everything here is pure.
+//! Known host keys: text of `known_hosts` files in, verdict on a key out. Everything here is pure.
 //!
 //! The rules are those of OpenSSH's client, whose files these are, as observed on OpenSSH 9: a host on a port other
 //! than 22 is recorded as `[host]:port`, and where nothing is recorded under that name a key recorded for the bare host
@@ -25,7 +25,7 @@ pub struct RecordedNames {
 }
 
 impl RecordedNames {
-    /// The names of a host; `alias` (HostKeyAlias) replaces host and port.
+    /// The names of a host; `alias` (`HostKeyAlias`) replaces host and port.
     pub fn new(hostname: &str, port: u16, alias: Option<&str>) -> Self {
         match alias {
             Some(alias) => Self { name: alias.to_lowercase(), without_port: None },

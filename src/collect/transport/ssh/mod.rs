@@ -1,6 +1,6 @@
 //! Targets over SSH. This is the only place that knows the SSH library.
 //!
-//! [`connect`] goes the whole way to a target, over its jump hosts, and gives a [`Connected`], on which commands run
+//! [`connect()`] goes the whole way to a target, over its jump hosts, and gives a [`Connected`], on which commands run
 //! (`Exec`). What goes wrong on the way is a [`ConnectError`] that says what happened, why, and whether a further try
 //! makes sense. Nothing here decides when to try again.
 
@@ -187,12 +187,14 @@ impl std::fmt::Debug for Connected {
 
 fn describe(hops: &[Hop], target: &HostSettings) -> Text {
     let Some(last) = hops.last() else { return Text::new("") };
-    let mut words = format!("{}, {}", connect::stop(target, false), last.key);
-    if hops.len() > 1 {
-        let jumps: Vec<String> = hops[..hops.len() - 1].iter().map(|hop| hop.stop.to_string()).collect();
-        words.push_str(&format!(", over {}", jumps.join(" -> ")));
-    }
-    Text::new(&words)
+    let over = match hops.len() {
+        1 => String::new(),
+        length => {
+            let jumps: Vec<String> = hops[..length - 1].iter().map(|hop| hop.stop.to_string()).collect();
+            format!(", over {}", jumps.join(" -> "))
+        }
+    };
+    Text::new(&format!("{}, {}{over}", connect::stop(target, false), last.key))
 }
 
 /// Waits for the end of a connection, then ends its commands and closes its sessions.

@@ -262,19 +262,18 @@ fn also(tried: &KeysTried) -> String {
         }
     }
     match &tried.agent {
-        AgentState::NotAsked => {}
         AgentState::Disabled => parts.push("the agent is switched off (IdentityAgent none)".to_owned()),
         AgentState::NotRunning => parts.push("no agent is running (SSH_AUTH_SOCK is not set)".to_owned()),
         AgentState::Unreachable { socket, reason } => {
             parts.push(format!("the agent at {} does not answer ({reason})", short_path(socket)));
         }
         AgentState::Holds(0) => parts.push("the agent holds no keys".to_owned()),
-        AgentState::Holds(_) => {}
+        AgentState::NotAsked | AgentState::Holds(_) => {}
     }
     if tried.left_out > 0 {
         parts.push(format!("{} more keys were not offered, because too many refusals lock a login", tried.left_out));
     }
-    parts.iter().map(|part| format!("; {part}")).collect()
+    if parts.is_empty() { String::new() } else { format!("; {}", parts.join("; ")) }
 }
 
 fn set_aside_text(aside: &SetAside) -> String {

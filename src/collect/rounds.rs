@@ -34,6 +34,9 @@ const MOST_REFUSALS: u32 = 6;
 /// A report of the stream may be this late and still spare a batch its read.
 const REST: Duration = Duration::from_secs(2);
 
+/// How long to wait for the reason why a connection ended.
+const REASON_WAIT: Duration = Duration::from_secs(1);
+
 /// How many sections may wait for their parser.
 const WAITING_SECTIONS: usize = 16;
 
@@ -321,6 +324,10 @@ pub async fn run<L: Link>(
             }
             Err(error) => {
                 failures = if end.read.is_empty() { failures + 1 } else { 0 };
+                if error == BatchError::Closed {
+                    // The connection itself knows why; it is heard first if it says so soon.
+                    sleep(REASON_WAIT).await;
+                }
                 if let Some(failure) = fatal(target, &error, has_read, failures) {
                     return failure;
                 }

@@ -32,6 +32,9 @@ const MOST_OUTSTANDING: u32 = 3;
 /// What comes between two answers is no more than this; a target that sends more does not speak our language.
 const MOST_BETWEEN_ANSWERS: usize = 16 << 20;
 
+/// How long a stream that broke waits for the end of its connection to be known.
+const CONNECTION_FIRST: Duration = Duration::from_millis(500);
+
 /// How much of its standard error is kept to say why a stream ended.
 const KEPT_COMPLAINT: usize = 1024;
 
@@ -76,6 +79,8 @@ pub async fn run<L: Link>(
                 sleep(backoff.next(rand::random())).await;
             }
             End::Broken(why) => {
+                // If the connection is what ended, that is told instead.
+                sleep(CONNECTION_FIRST).await;
                 samples.gap().await;
                 // The same complaint again and again is told once.
                 if told.as_ref() != Some(&why) {

@@ -19,7 +19,7 @@ fn sampled(acts: Vec<Act>) -> (mpsc::Receiver<Message>, JoinHandle<()>) {
         let (mut samples, forward) = Samples::new(outlet.clone());
         tokio::spawn(forward);
         let (sequence, turns, delivered) = (Sequence::default(), Turns::default(), Delivered::default());
-        sampler::run(&link, Duration::from_secs(1), &outlet, &mut samples, &sequence, &turns, &delivered).await
+        sampler::run(&link, Duration::from_secs(1), &outlet, &mut samples, &sequence, &turns, &delivered).await;
     });
     (messages, task)
 }

@@ -96,7 +96,16 @@ impl StreamParser {
         let mut words = line.strip_prefix(&self.nonce)?.split_whitespace();
         let centiseconds = |text: &str| text.replace('.', "").parse().ok();
         match words.next()? {
-            "READY" | "R" => Some(StreamEvent::Ready {
+            "R" => {
+                let words: Vec<&str> = words.collect();
+                Some(StreamEvent::Ready {
+                    files: 0,
+                    boot_id: None,
+                    wall_clock_ms: words.get(3).and_then(|clock| clock.replace('.', "").parse().ok()),
+                    uptime_centiseconds: words.get(2).and_then(|uptime| centiseconds(uptime)),
+                })
+            }
+            "READY" => Some(StreamEvent::Ready {
                 files: 0,
                 boot_id: None,
                 wall_clock_ms: None,

@@ -6,7 +6,7 @@ use std::time::Duration;
 const SHORTEST: Duration = Duration::from_secs(1);
 
 /// No wait is longer.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_mins(1);
 
 /// What was up for this long was sound: the next failure starts anew.
 const SOUND: Duration = Duration::from_secs(30);

@@ -11,7 +11,7 @@ use crate::probe::linux::stream::{Tick, TickRequest};
 const QUEUE_PAIRS_EVERY: Duration = Duration::from_secs(5);
 
 /// Files are looked for anew this often.
-const RESCAN_EVERY: Duration = Duration::from_secs(60);
+const RESCAN_EVERY: Duration = Duration::from_mins(1);
 
 /// After a link changed, what hangs on it is looked at anew once it has settled.
 const SETTLING: Duration = Duration::from_secs(2);

@@ -19,6 +19,6 @@ pub mod transport;
 pub mod turns;
 
 #[cfg(test)]
-pub mod testing;
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::backoff::Backoff;
 use super::link::{Connector, Failure, Link};
 use super::outlet::{Outlet, Samples};
-use super::rounds::{self, Sequence};
+use super::rounds::{self, Delivered, Sequence};
 use super::sampler;
 use super::transport::ssh::Retry;
 use super::turns::Turns;
@@ -125,7 +125,7 @@ impl<C: Connector> Poller<C> {
 
     /// Everything that happens over one connection.
     async fn session(&mut self, link: &C::Link, samples: &mut Samples, sequence: &Sequence) -> SessionEnd {
-        let (turns, read_now) = (Turns::default(), Notify::new());
+        let (turns, delivered, read_now) = (Turns::default(), Delivered::default(), Notify::new());
         let target = self.outlet.target().clone();
         let commands = async {
             loop {
@@ -146,10 +146,10 @@ impl<C: Connector> Poller<C> {
                 &why,
                 "it is tried again by itself",
             ))),
-            failure = rounds::run(link, &self.options.probes, &self.outlet, sequence, &turns, &read_now) => {
+            failure = rounds::run(link, &self.options.probes, &self.outlet, sequence, &turns, &delivered, &read_now) => {
                 SessionEnd::Failed(failure)
             }
-            never = sampler::run(link, self.options.period, &self.outlet, samples, sequence, &turns) => never,
+            never = sampler::run(link, self.options.period, &self.outlet, samples, sequence, &turns, &delivered) => never,
         }
     }
 

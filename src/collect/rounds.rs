@@ -1,8 +1,8 @@
 //! The batches of one connection: what is due is read in one go, and each probe is parsed as soon as its sources are in.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc};
@@ -23,15 +23,41 @@ use crate::probe::{Probe, Source};
 /// Output that is larger is parsed on a thread of its own.
 const LARGE: usize = 64 * 1024;
 
-/// After this many batches in a row that were not done in time the connection is made anew.
-const MOST_TIMEOUTS: u32 = 3;
+/// After this many batches in a row that failed and read nothing the connection is made anew. A slow target that gives
+/// some probes in each batch gets on.
+const MOST_FAILURES: u32 = 3;
 
 /// A channel that was closed just now may still count on the target: how often and how long to wait for it.
 const REFUSAL_WAIT: Duration = Duration::from_millis(500);
 const MOST_REFUSALS: u32 = 6;
 
+/// A report of the stream may be this late and still spare a batch its read.
+const REST: Duration = Duration::from_secs(2);
+
+/// How long to wait for the reason why a connection ended.
+const REASON_WAIT: Duration = Duration::from_secs(1);
+
 /// How many sections may wait for their parser.
 const WAITING_SECTIONS: usize = 16;
+
+/// What the stream delivered of late: a batch need not read the same again.
+#[derive(Debug, Default)]
+pub struct Delivered(Mutex<BTreeMap<SourceId, Instant>>);
+
+impl Delivered {
+    /// The stream just gave a report of this probe.
+    pub fn note(&self, probe: &SourceId) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(probe.clone(), Instant::now());
+    }
+
+    /// True if the stream gave a report of this probe no longer ago than its pace and a little.
+    fn is_fresh(&self, probe: &Probe) -> bool {
+        let delivered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        delivered
+            .get(&SourceId::new(probe.name))
+            .is_some_and(|at| at.elapsed() <= Duration::from_secs(probe.pace.seconds()) + REST)
+    }
+}
 
 /// Numbers the reads of one target.
 #[derive(Clone, Debug, Default)]
@@ -226,12 +252,13 @@ pub async fn run<L: Link>(
     outlet: &Outlet,
     sequence: &Sequence,
     turns: &Turns,
+    delivered: &Delivered,
     read_now: &Notify,
 ) -> Failure {
     let target = outlet.target();
     let start = Instant::now();
-    let mut schedule = Schedule::new(probes.len());
-    let mut timeouts = 0;
+    let mut schedule = Schedule::new(probes);
+    let mut failures = 0;
     let mut refusals = 0;
     let mut has_read = false;
     loop {
@@ -241,13 +268,23 @@ pub async fn run<L: Link>(
                 None => std::future::pending().await,
             }
         };
-        tokio::select! {
-            () = wait => {}
-            () = read_now.notified() => schedule.read_all(),
-        }
+        let asked = tokio::select! {
+            () = wait => false,
+            () = read_now.notified() => {
+                schedule.read_all();
+                true
+            }
+        };
         let turn = turns.for_batch().await;
         let began = start.elapsed();
-        let due: Vec<&Probe> = schedule.take(began).into_iter().map(|index| &probes[index]).collect();
+        let mut due = Vec::new();
+        for index in schedule.take(began) {
+            if !asked && delivered.is_fresh(&probes[index]) {
+                schedule.read(index, began, false);
+            } else {
+                due.push(&probes[index]);
+            }
+        }
         if due.is_empty() {
             continue;
         }
@@ -265,15 +302,15 @@ pub async fn run<L: Link>(
         let (end, ()) = tokio::join!(reading, forward);
         drop(turn);
         for (name, late) in &end.read {
-            if let Some((index, probe)) = probes.iter().enumerate().find(|(_, probe)| probe.name == *name) {
-                schedule.read(index, probe, began, *late);
+            if let Some(index) = probes.iter().position(|probe| probe.name == *name) {
+                schedule.read(index, began, *late);
             }
         }
         schedule.ended(began, start.elapsed());
         has_read |= !end.read.is_empty();
         match end.result {
             Ok(()) => {
-                timeouts = 0;
+                failures = 0;
                 refusals = 0;
             }
             Err(BatchError::ChannelRefused(why)) => {
@@ -286,10 +323,12 @@ pub async fn run<L: Link>(
                 sleep(REFUSAL_WAIT).await;
             }
             Err(error) => {
-                if !matches!(error, BatchError::Closed) {
-                    timeouts += 1;
+                failures = if end.read.is_empty() { failures + 1 } else { 0 };
+                if error == BatchError::Closed {
+                    // The connection itself knows why; it is heard first if it says so soon.
+                    sleep(REASON_WAIT).await;
                 }
-                if let Some(failure) = fatal(target, &error, has_read, timeouts) {
+                if let Some(failure) = fatal(target, &error, has_read, failures) {
                     return failure;
                 }
                 outlet.notice(Severity::Warning, &incomplete(&error, &end.unread)).await;
@@ -319,7 +358,7 @@ fn fatal(target: &TargetId, error: &BatchError, has_read: bool, failures: u32) -
         BatchError::NoShell { .. } | BatchError::TimedOut { begun: false, .. } if !has_read => {
             Some(failure(target, error))
         }
-        _ if failures >= MOST_TIMEOUTS => {
+        _ if failures >= MOST_FAILURES => {
             let Problem { what, cause, .. } = failure(target, error).problem;
             Some(Failure::passing(Problem::new(
                 &format!("{what}, {failures} times in a row"),

@@ -12,7 +12,7 @@ use super::cadence::Cadence;
 use super::lines::Lines;
 use super::link::Link;
 use super::outlet::{Outlet, Samples};
-use super::rounds::{Sequence, one_channel};
+use super::rounds::{Delivered, Sequence, one_channel};
 use super::shell::{last_line, nonce};
 use super::transport::{Exec, Output, TransportError};
 use super::turns::Turns;
@@ -32,10 +32,13 @@ const MOST_OUTSTANDING: u32 = 3;
 /// What comes between two answers is no more than this; a target that sends more does not speak our language.
 const MOST_BETWEEN_ANSWERS: usize = 16 << 20;
 
+/// How long a stream that broke waits for the end of its connection to be known.
+const CONNECTION_FIRST: Duration = Duration::from_millis(500);
+
 /// How much of its standard error is kept to say why a stream ended.
 const KEPT_COMPLAINT: usize = 1024;
 
-/// A wall clock that took longer to come says too little.
+/// A wall clock that comes by a longer way says too little.
 const HONEST_CLOCK: Duration = Duration::from_secs(2);
 
 /// How one stream ended.
@@ -57,13 +60,14 @@ pub async fn run<L: Link>(
     samples: &mut Samples,
     sequence: &Sequence,
     turns: &Turns,
+    delivered: &Delivered,
 ) -> ! {
     let mut backoff = Backoff::default();
     let mut told = None;
     loop {
         let turn = turns.for_stream().await;
         let began = Instant::now();
-        let end = stream(link, period, outlet, samples, sequence, turns).await;
+        let end = stream(link, period, outlet, samples, sequence, turns, delivered).await;
         drop(turn);
         backoff.was_up_for(began.elapsed());
         match end {
@@ -75,6 +79,8 @@ pub async fn run<L: Link>(
                 sleep(backoff.next(rand::random())).await;
             }
             End::Broken(why) => {
+                // If the connection is what ended, that is told instead.
+                sleep(CONNECTION_FIRST).await;
                 samples.gap().await;
                 // The same complaint again and again is told once.
                 if told.as_ref() != Some(&why) {
@@ -91,6 +97,7 @@ pub async fn run<L: Link>(
 struct Sent {
     number: u64,
     at: Instant,
+    rescan: bool,
 }
 
 /// One stream from its start to its end.
@@ -107,10 +114,14 @@ struct Stream<'a> {
     outstanding: VecDeque<Sent>,
     round_trip: Duration,
     period: Duration,
-    clock_offset_ms: Option<i64>,
+    /// The shortest way there and back so far, of a tick that asked for no look for files.
+    shortest: Option<Duration>,
+    /// The target's wall clock in milliseconds, and when it came.
+    clock: Option<(i64, Timestamp)>,
     outlet: &'a Outlet,
     samples: &'a mut Samples,
     sequence: &'a Sequence,
+    delivered: &'a Delivered,
 }
 
 async fn stream<L: Link>(
@@ -120,6 +131,7 @@ async fn stream<L: Link>(
     samples: &mut Samples,
     sequence: &Sequence,
     turns: &Turns,
+    delivered: &Delivered,
 ) -> End {
     let nonce = nonce();
     let began = Instant::now();
@@ -141,10 +153,12 @@ async fn stream<L: Link>(
         outstanding: VecDeque::new(),
         round_trip: Duration::ZERO,
         period,
-        clock_offset_ms: None,
+        shortest: None,
+        clock: None,
         outlet,
         samples,
         sequence,
+        delivered,
     };
     stream.run(turns).await
 }
@@ -207,7 +221,7 @@ impl Stream<'_> {
     async fn send(&mut self) -> bool {
         let request: TickRequest = self.cadence.next(self.sequence.next(), self.began.elapsed());
         let sent = timeout(SILENCE, self.exec.send(request.line())).await;
-        self.outstanding.push_back(Sent { number: request.number, at: Instant::now() });
+        self.outstanding.push_back(Sent { number: request.number, at: Instant::now(), rescan: request.rescan });
         matches!(sent, Ok(Ok(())))
     }
 
@@ -219,10 +233,13 @@ impl Stream<'_> {
         match event {
             StreamEvent::Ready { wall_clock_ms, .. } => {
                 self.ready = true;
-                self.clock_offset_ms = clock_offset(wall_clock_ms, at, now.duration_since(self.began));
+                self.clock = wall_clock_ms.map(|clock| (clock, at));
             }
             StreamEvent::Tick(tick) => self.tick(tick, at, now),
-            StreamEvent::QueuePairs { report, .. } => self.outlet.report(report).await,
+            StreamEvent::QueuePairs { report, .. } => {
+                self.delivered.note(&report.probe);
+                self.outlet.report(report).await;
+            }
         }
     }
 
@@ -231,15 +248,16 @@ impl Stream<'_> {
         while self.outstanding.front().is_some_and(|sent| sent.number < tick.number) {
             self.outstanding.pop_front();
         }
-        let Some(sent) = self.outstanding.front().filter(|sent| sent.number == tick.number).map(|sent| sent.at) else {
+        if self.outstanding.front().is_none_or(|sent| sent.number != tick.number) {
             return;
-        };
-        self.outstanding.pop_front();
-        self.round_trip = now.duration_since(sent);
-        if tick.wall_clock_ms.is_some() {
-            self.clock_offset_ms = clock_offset(tick.wall_clock_ms, at, self.round_trip);
+        }
+        let Some(sent) = self.outstanding.pop_front() else { return };
+        self.round_trip = now.duration_since(sent.at);
+        if !sent.rescan {
+            self.shortest = Some(self.shortest.map_or(self.round_trip, |shortest| shortest.min(self.round_trip)));
         }
         self.cadence.answered(&tick, now.duration_since(self.began));
+        let clock_offset_ms = self.clock_offset();
         self.samples.offer(Sample {
             target: self.outlet.target().clone(),
             at,
@@ -249,17 +267,20 @@ impl Stream<'_> {
             gauges: vec![],
             facts: tick.facts,
             observation: Some(Arc::new(tick.observation)),
-            clock_offset_ms: self.clock_offset_ms.take(),
+            clock_offset_ms,
         });
     }
-}
 
-/// How far the target's wall clock is ahead of ours: it was read somewhere between sending and receiving, most likely
-/// in the middle.
-fn clock_offset(wall_clock_ms: Option<i64>, received: Timestamp, round_trip: Duration) -> Option<i64> {
-    if round_trip > HONEST_CLOCK {
-        return None;
+    /// How far the target's wall clock is ahead of ours, in milliseconds, once after each time that it came. It was read
+    /// as the last thing before it was sent, so it is older than its arrival by the way back: half of a round trip
+    /// without any work.
+    fn clock_offset(&mut self) -> Option<i64> {
+        let shortest = self.shortest?;
+        let (clock, received) = self.clock.take()?;
+        if shortest > HONEST_CLOCK {
+            return None;
+        }
+        let way_back = i64::try_from(shortest.as_millis() / 2).ok()?;
+        clock.checked_sub(received.as_millisecond().checked_sub(way_back)?)
     }
-    let half = i64::try_from(round_trip.as_millis() / 2).ok()?;
-    wall_clock_ms?.checked_sub(received.as_millisecond().checked_sub(half)?)
 }

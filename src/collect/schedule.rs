@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::probe::Probe;
+use crate::probe::{Pace, Probe};
 
 /// A probe that is due this soon is read with those that are due now, so that one batch serves both.
 const TOGETHER: Duration = Duration::from_millis(500);
@@ -10,9 +10,13 @@ const TOGETHER: Duration = Duration::from_millis(500);
 /// The shortest rest between two batches.
 const REST: Duration = Duration::from_secs(1);
 
+/// A probe that did not answer in time is not asked again before this: what hangs on the target may not pile up there.
+const AFTER_LATE: Duration = Duration::from_mins(1);
+
 /// When each probe of one connection is due.
 #[derive(Debug)]
 pub struct Schedule {
+    paces: Vec<Pace>,
     due: Vec<Duration>,
     late: Vec<bool>,
     not_before: Duration,
@@ -20,8 +24,13 @@ pub struct Schedule {
 
 impl Schedule {
     /// Everything is due at once.
-    pub fn new(probes: usize) -> Self {
-        Self { due: vec![Duration::ZERO; probes], late: vec![false; probes], not_before: Duration::ZERO }
+    pub fn new(probes: &[Probe]) -> Self {
+        Self {
+            paces: probes.iter().map(|probe| probe.pace).collect(),
+            due: vec![Duration::ZERO; probes.len()],
+            late: vec![false; probes.len()],
+            not_before: Duration::ZERO,
+        }
     }
 
     /// When the next batch starts; `None` if there is nothing to read.
@@ -29,12 +38,12 @@ impl Schedule {
         self.due.iter().min().map(|&due| due.max(self.not_before))
     }
 
-    /// Places of the probes to read at `now`. Those that did not answer in time come last, so that they hold up none of
-    /// the others.
+    /// Places of the probes to read at `now`: the most pressing ones first, and those that did not answer in time last,
+    /// so that they hold up none of the others.
     pub fn take(&self, now: Duration) -> Vec<usize> {
         let mut due: Vec<usize> =
             self.due.iter().enumerate().filter(|&(_, &due)| due <= now + TOGETHER).map(|(index, _)| index).collect();
-        due.sort_by_key(|&index| self.late[index]);
+        due.sort_by_key(|&index| (self.late[index], self.paces[index]));
         due
     }
 
@@ -45,11 +54,15 @@ impl Schedule {
     }
 
     /// A probe was read in the batch that began at `began`; `late` if it did not answer in time.
-    pub fn read(&mut self, index: usize, probe: &Probe, began: Duration, late: bool) {
-        if let (Some(due), Some(was_late)) = (self.due.get_mut(index), self.late.get_mut(index)) {
-            *due = began + Duration::from_secs(probe.pace.seconds());
-            *was_late = late;
-        }
+    pub fn read(&mut self, index: usize, began: Duration, late: bool) {
+        let (Some(pace), Some(due), Some(was_late)) =
+            (self.paces.get(index), self.due.get_mut(index), self.late.get_mut(index))
+        else {
+            return;
+        };
+        let pace = Duration::from_secs(pace.seconds());
+        *due = began + if late { pace.max(AFTER_LATE) } else { pace };
+        *was_late = late;
     }
 
     /// A batch ended. A target on which it took long gets at least as long a rest.
@@ -75,13 +88,12 @@ mod tests {
 
     /// Runs batches of `length` until `until`; gives when each began and what it read.
     fn run(schedule: &mut Schedule, length: Duration, until: Duration) -> Vec<(Duration, Vec<usize>)> {
-        let probes = probes();
         let mut batches = Vec::new();
         while let Some(began) = schedule.next().filter(|&at| at <= until) {
             let due = schedule.take(began);
             assert!(!due.is_empty());
             for &index in &due {
-                schedule.read(index, &probes[index], began, false);
+                schedule.read(index, began, false);
             }
             schedule.ended(began, began + length);
             batches.push((began, due));
@@ -91,7 +103,7 @@ mod tests {
 
     #[test]
     fn the_first_batch_reads_everything_and_then_each_its_pace() {
-        let batches = run(&mut Schedule::new(3), Duration::from_millis(200), seconds(600));
+        let batches = run(&mut Schedule::new(&probes()), Duration::from_millis(200), seconds(600));
         assert_eq!(batches[0], (Duration::ZERO, vec![0, 1, 2]));
         assert_eq!(batches[1], (seconds(5), vec![0]));
         let count = |index| batches.iter().filter(|(_, due)| due.contains(&index)).count();
@@ -100,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_slow_target_rests_as_long_as_it_worked() {
-        let batches = run(&mut Schedule::new(3), seconds(8), seconds(100));
+        let batches = run(&mut Schedule::new(&probes()), seconds(8), seconds(100));
         for pair in batches.windows(2) {
             assert!(pair[1].0 >= pair[0].0 + seconds(16), "{pair:?}");
         }
@@ -108,7 +120,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_is_read_at_once() {
-        let mut schedule = Schedule::new(3);
+        let mut schedule = Schedule::new(&probes());
         run(&mut schedule, seconds(8), Duration::ZERO);
         schedule.read_all();
         assert_eq!(schedule.next(), Some(Duration::ZERO));
@@ -117,14 +129,22 @@ mod tests {
 
     #[test]
     fn what_was_late_comes_last() {
-        let mut schedule = Schedule::new(3);
-        schedule.read(0, &probes()[0], Duration::ZERO, true);
+        let mut schedule = Schedule::new(&probes());
+        schedule.read(0, Duration::ZERO, true);
+        assert!(schedule.due[0] >= seconds(60));
         schedule.read_all();
         assert_eq!(schedule.take(Duration::ZERO), [1, 2, 0]);
     }
 
     #[test]
+    fn what_presses_most_comes_first() {
+        let mut probes = probes();
+        probes.reverse();
+        assert_eq!(Schedule::new(&probes).take(Duration::ZERO), [2, 1, 0]);
+    }
+
+    #[test]
     fn nothing_to_read_is_never_due() {
-        assert_eq!(Schedule::new(0).next(), None);
+        assert_eq!(Schedule::new(&[]).next(), None);
     }
 }

@@ -101,9 +101,8 @@ async fn run(remote: &impl Remote, sources: &[Source], sections: &mpsc::Sender<S
     let mut killed = false;
     let (error, outcome) = loop {
         let complete = match timeout_at(deadline, exec.next()).await {
-            Err(_) if reader.is_complete() => return Ok(()),
+            Err(_) | Ok(None) if reader.is_complete() => return Ok(()),
             Err(_) => break (late(&reader), Outcome::TimedOut),
-            Ok(None) if reader.is_complete() => return Ok(()),
             Ok(None) if status.is_none() && !killed => break (BatchError::Closed, Outcome::Cut),
             Ok(None) if reader.has_started() => break (BatchError::Broken, Outcome::Cut),
             Ok(None) => break (BatchError::NoShell { status, said: said(&reader) }, Outcome::Cut),

@@ -143,10 +143,6 @@ impl Behaviour {
         Arc::new(Self { acts: Mutex::new(acts.into_iter().collect()), ..Self::default() })
     }
 
-    pub fn then(&self, act: Act) {
-        self.acts.lock().expect("not poisoned").push_back(act);
-    }
-
     pub fn commands(&self) -> Vec<String> {
         self.commands.lock().expect("not poisoned").clone()
     }
@@ -248,6 +244,7 @@ impl FakeConnector {
         Self { target, targets: Mutex::default(), last: Arc::clone(last), ask_system: false }
     }
 
+    #[must_use]
     pub fn first(self, fake: Result<Fake, Failure>) -> Self {
         self.targets.lock().expect("not poisoned").push_back(fake);
         self

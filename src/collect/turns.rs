@@ -34,7 +34,10 @@ impl Turns {
         if !self.is_serial() {
             return None;
         }
-        // A permit is kept if the stream is not listening just now.
+        if let Ok(turn) = self.turn.try_lock() {
+            return Some(turn);
+        }
+        // The request is kept if the stream is not listening just now.
         self.wanted.notify_one();
         Some(self.turn.lock().await)
     }

@@ -17,6 +17,9 @@ use crate::probe::Probe;
 /// How many targets are read at once.
 const AT_ONCE: usize = 64;
 
+/// A slow target gets so many batches to answer everything, as long as each of them brings something.
+const MOST_ROUNDS: usize = 4;
+
 /// What a target turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum System {
@@ -80,7 +83,18 @@ async fn over(target: TargetId, system: System, connector: &impl Connector, prob
     let sequence = Sequence::default();
     let (sender, mut received) = mpsc::channel(probes.len().max(1));
     let reading = async {
-        let end = rounds::round(&link, &target, &sequence, probes.iter().collect(), &sender).await;
+        let mut due: Vec<&Probe> = probes.iter().collect();
+        due.sort_by_key(|probe| probe.pace);
+        let mut rounds = 1;
+        let end = loop {
+            let end = rounds::round(&link, &target, &sequence, due.clone(), &sender).await;
+            let slow = matches!(end.result, Err(BatchError::TimedOut { begun: true, .. })) && !end.read.is_empty();
+            if !slow || rounds == MOST_ROUNDS {
+                break end;
+            }
+            rounds += 1;
+            due.retain(|probe| end.unread.contains(&probe.name));
+        };
         drop(sender);
         end
     };

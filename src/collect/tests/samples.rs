@@ -3,7 +3,7 @@ use tokio::time::sleep;
 
 use super::*;
 use crate::collect::outlet::{Outlet, Samples};
-use crate::collect::rounds::Sequence;
+use crate::collect::rounds::{Delivered, Sequence};
 use crate::collect::shell::ShellLink;
 use crate::collect::testing::{Act, Behaviour, Fake, Far};
 use crate::collect::transport::Input;
@@ -18,8 +18,8 @@ fn sampled(acts: Vec<Act>) -> (mpsc::Receiver<Message>, JoinHandle<()>) {
         let outlet = Outlet::new(TargetId::new("t"), sender);
         let (mut samples, forward) = Samples::new(outlet.clone());
         tokio::spawn(forward);
-        let (sequence, turns) = (Sequence::default(), Turns::default());
-        sampler::run(&link, Duration::from_secs(1), &outlet, &mut samples, &sequence, &turns).await
+        let (sequence, turns, delivered) = (Sequence::default(), Turns::default(), Delivered::default());
+        sampler::run(&link, Duration::from_secs(1), &outlet, &mut samples, &sequence, &turns, &delivered).await;
     });
     (messages, task)
 }
@@ -66,7 +66,7 @@ async fn a_tick_a_second_and_none_while_an_answer_is_out() {
     let (mut messages, task) = sampled(vec![Act::Play(sender)]);
     let (mut far, nonce) = played(receiver).await;
     assert_eq!(tick(&mut far, Duration::from_secs(5)).await, None, "not before the target is ready");
-    far.say(format!("{nonce} R 0 0 1.00 1700000000.500000000 0\n")).await;
+    far.say(format!("{nonce} H boot\n{nonce} R 0 0 1.00 1700000000.500000000 0\n")).await;
     let first = tick(&mut far, Duration::from_secs(2)).await.expect("a tick");
     assert_eq!(tick(&mut far, Duration::from_secs(10)).await, None, "the answer is out");
     far.say(format!("{nonce} T {first} 12.00\n")).await;
@@ -86,7 +86,7 @@ async fn answers_in_the_rhythm_of_the_ticks_become_samples() {
     let (sender, receiver) = oneshot::channel();
     let (mut messages, task) = sampled(vec![Act::Play(sender)]);
     let (mut far, nonce) = played(receiver).await;
-    far.say(format!("Welcome\n{nonce} R 0 0 1.00 x 0\n")).await;
+    far.say(format!("Welcome\n{nonce} H boot\n{nonce} R 0 0 1.00 x 0\n")).await;
     let mut before = None;
     for second in 1..=5u64 {
         let number = tick(&mut far, Duration::from_secs(2)).await.expect("a tick");
@@ -101,12 +101,35 @@ async fn answers_in_the_rhythm_of_the_ticks_become_samples() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_wall_clock_of_a_target_is_compared_once_each_time_it_comes() {
+    let (sender, receiver) = oneshot::channel();
+    let (mut messages, task) = sampled(vec![Act::Play(sender)]);
+    let (mut far, nonce) = played(receiver).await;
+    // A target that is an hour ahead.
+    let ahead = crate::fabric::Timestamp::now().as_millisecond() + 3_600_000;
+    far.say(format!("{nonce} H boot\n{nonce} R 0 0 1.00 {}.{:03} 0\n", ahead / 1000, ahead % 1000)).await;
+    let mut offsets = Vec::new();
+    for _ in 0..3 {
+        let number = tick(&mut far, Duration::from_secs(2)).await.expect("a tick");
+        sleep(Duration::from_millis(40)).await;
+        far.say(format!("{nonce} T {number} {number}.00\n")).await;
+        let Message::Sample(sample) = next(&mut messages).await else { panic!("no sample") };
+        offsets.push(sample.clock_offset_ms);
+    }
+    let first = offsets[0].expect("compared with the first answer");
+    // The way back of 20 ms is taken off; the rest is the time that this test takes.
+    assert!((3_590_000..=3_600_020).contains(&first), "{offsets:?}");
+    assert_eq!(offsets[1..], [None, None]);
+    task.abort();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stream_that_falls_silent_is_made_anew_after_a_gap() {
     let (sender, receiver) = oneshot::channel();
     let (again, restarted) = oneshot::channel();
     let (mut messages, task) = sampled(vec![Act::Play(sender), Act::Play(again)]);
     let (mut far, nonce) = played(receiver).await;
-    far.say(format!("{nonce} R 0 0 1.00 x 0\n")).await;
+    far.say(format!("{nonce} H boot\n{nonce} R 0 0 1.00 x 0\n")).await;
     tick(&mut far, Duration::from_secs(2)).await.expect("a tick");
     let text = gap_and_notice(&mut messages).await;
     assert!(text.contains("no answer for 30 s"), "{text}");

@@ -234,17 +234,14 @@ impl Stream {
                 }
                 Found::Line { at, end } => {
                     let line = &rest[at + self.needle.len()..end];
-                    match self.fits(line, parts.len()) {
-                        Some(mark) => {
-                            self.content(&rest[..at], parts, half);
-                            self.take(mark, parts, half);
-                            rest = &rest[end + 1..];
-                        }
-                        None => {
-                            // Not in its place: content, and the newline at its end may start a true marker.
-                            self.content(&rest[..end], parts, half);
-                            rest = &rest[end..];
-                        }
+                    if let Some(mark) = self.fits(line, parts.len()) {
+                        self.content(&rest[..at], parts, half);
+                        self.take(mark, parts, half);
+                        rest = &rest[end + 1..];
+                    } else {
+                        // Not in its place: content, and the newline at its end may start a true marker.
+                        self.content(&rest[..end], parts, half);
+                        rest = &rest[end..];
                     }
                 }
                 Found::TooLong { until } => {

@@ -79,6 +79,7 @@ pub(super) async fn run(argv: &[Word], keep: Option<Keep>, deadline: Duration) -
     let path = search_path();
     let Some(file) = find(program, &path) else { return said("not found", 127) };
     let spawned = Command::new(file)
+        .arg0(program)
         .args(arguments)
         .env("LC_ALL", "C")
         .env("PATH", &path)

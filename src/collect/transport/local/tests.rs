@@ -157,18 +157,22 @@ async fn programs_are_the_same_with_and_without_a_shell() {
         source("kept-missing", command(&[Word::Plain("no-such-program-here")], keep(&["x"], 5))),
         source("input", command(&[Word::Plain("cat")], None)),
         source("killed", command(sh("kill -9 $$"), None)),
+        source("complaint", command(&[Word::Plain("ls"), Word::Plain("/no/such/file")], None)),
         source("locale", command(sh("echo $LC_ALL"), None)),
     ];
     let native = natively(&sources).await;
     for words in shells() {
         let script = by_script(&words, &sources, &[]);
         for (script, native) in script.iter().zip(&native) {
-            // Some shells add a line of their own about the signal.
-            if sources[script.index].name != "killed" {
+            // Some shells add a line of their own about the signal, and busybox brings its own `ls`.
+            let name = sources[script.index].name;
+            if name != "killed" && !(name == "complaint" && words[0] == "busybox") {
                 assert_eq!(String::from_utf8_lossy(&script.stderr), String::from_utf8_lossy(&native.stderr));
             }
             assert_eq!(String::from_utf8_lossy(&script.stdout), String::from_utf8_lossy(&native.stdout), "{words:?}");
-            assert_eq!(script.outcome, native.outcome, "{} in {words:?}", sources[script.index].name);
+            if !(name == "complaint" && words[0] == "busybox") {
+                assert_eq!(script.outcome, native.outcome, "{name} in {words:?}");
+            }
         }
     }
     assert_eq!(native[2].outcome, Outcome::Exit(127));
@@ -342,7 +346,7 @@ fn any_text_survives_every_shell() {
         .run(&proptest::collection::vec(texts, 400), |texts| {
             let mut script = String::from("{\n");
             for text in &texts {
-                script.push_str(&format!("printf '%s\\0' {}\n", quote(text)));
+                script.extend(["printf '%s\\0' ", &quote(text), "\n"]);
             }
             script.push_str("}\n");
             for words in shells() {
@@ -367,7 +371,7 @@ fn a_pattern_without_wildcards_stands_for_itself() {
         .run(&proptest::collection::vec(texts, 400), |texts| {
             let mut script = String::from("{\n");
             for text in &texts {
-                script.push_str(&format!("printf '%s\\0' {}\n", quote_glob(text)));
+                script.extend(["printf '%s\\0' ", &quote_glob(text), "\n"]);
             }
             script.push_str("}\n");
             let (stdout, _) = shell(&["/bin/sh"], &script, &[]);

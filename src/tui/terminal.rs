@@ -203,7 +203,7 @@ impl Shared {
         off.extend(MODES.iter().rev().map(|(_, off)| *off));
         // Nothing can be done about a terminal that refuses, and the program is on its way out.
         let _ = self.write(&off);
-        if self.is_in_foreground() {
+        if !self.is_in_background() {
             // In the background the shell has set its own modes already, and setting ours would stop this process.
             let _ = tcsetattr(&self.device, OptionalActions::Now, &self.modes);
         }
@@ -227,13 +227,14 @@ impl Shared {
         Ok(())
     }
 
-    fn is_in_foreground(&self) -> bool {
-        tcgetpgrp(&self.device).is_ok_and(|group| group == getpgrp())
+    /// False too for a terminal that does not control this process and so knows no foreground.
+    fn is_in_background(&self) -> bool {
+        tcgetpgrp(&self.device).is_ok_and(|group| group != getpgrp())
     }
 
     /// A process that is continued in the background stops again: drawing there would spoil the shell's screen.
     fn wait_for_foreground(&self) -> io::Result<()> {
-        while tcgetpgrp(&self.device).is_ok_and(|group| group != getpgrp()) {
+        while self.is_in_background() {
             kill_current_process_group(Signal::STOP)?;
         }
         Ok(())

@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind};
 use std::task::Poll;
 use std::time::Duration;
 
-use color_eyre::eyre::{Result, WrapErr};
+use color_eyre::eyre::{Result, WrapErr, eyre};
 use crossterm::event::Event;
 use futures::{Stream, StreamExt};
 use ratatui::Frame;
@@ -161,8 +161,9 @@ impl<P: Program, D: Device> Console<P, D> {
         self.device.leave();
         match ended {
             // A terminal that was closed shows itself in many ways: an error of a read, of a write, of a mode.
+            // (No report is made of that: with backtraces it takes seconds.)
             Err(_) if self.device.is_gone() => Ok(Exit::TerminalGone),
-            ended => ended,
+            ended => ended.map_err(|error| eyre!(error)),
         }
     }
 
@@ -170,7 +171,7 @@ impl<P: Program, D: Device> Console<P, D> {
         &mut self,
         messages: &mut mpsc::Receiver<Message>,
         signals: &mut mpsc::Receiver<Signal>,
-    ) -> Result<Exit> {
+    ) -> io::Result<Exit> {
         let mut check = interval(CHECK);
         check.set_missed_tick_behavior(MissedTickBehavior::Skip);
         self.limiter.request(Reason::News);
@@ -205,7 +206,7 @@ impl<P: Program, D: Device> Console<P, D> {
     }
 
     /// Takes in what has come meanwhile, for a few milliseconds, keys before messages.
-    async fn drain(&mut self, messages: &mut mpsc::Receiver<Message>) -> Result<()> {
+    async fn drain(&mut self, messages: &mut mpsc::Receiver<Message>) -> io::Result<()> {
         let end = (self.now)() + DRAIN;
         while self.wanted.is_none() {
             if let Some(event) = arrived(&mut self.events).await {
@@ -241,7 +242,7 @@ impl<P: Program, D: Device> Console<P, D> {
         }
     }
 
-    fn event(&mut self, event: Option<io::Result<Event>>) -> Result<()> {
+    fn event(&mut self, event: Option<io::Result<Event>>) -> io::Result<()> {
         let message = match event {
             Some(Ok(Event::Key(key))) => {
                 self.keys.press(&self.look.keymap, self.program.context(), key, Instant::now())
@@ -254,7 +255,7 @@ impl<P: Program, D: Device> Console<P, D> {
             }
             Some(Ok(_)) => None,
             Some(Err(error)) if error.kind() == ErrorKind::Interrupted => None,
-            Some(Err(error)) => return Err(error).wrap_err("the terminal cannot be read"),
+            Some(Err(error)) => return Err(told("the terminal cannot be read", &error)),
             None => {
                 self.wanted = Some(Wanted::Exit(Exit::TerminalGone));
                 None
@@ -290,10 +291,10 @@ impl<P: Program, D: Device> Console<P, D> {
     }
 
     /// Gives the terminal to the shell until it gives it back.
-    fn suspend(&mut self) -> Result<()> {
+    fn suspend(&mut self) -> io::Result<()> {
         self.events = None; // else its reader would take the shell's keys
-        if self.device.stop().wrap_err("the program cannot be suspended")? {
-            self.device.enter().wrap_err("the terminal cannot be taken again")?;
+        if self.device.stop().map_err(|error| told("the program cannot be suspended", &error))? {
+            self.device.enter().map_err(|error| told("the terminal cannot be taken again", &error))?;
             self.taken_again();
         } else {
             self.events = Some(self.device.events());
@@ -303,9 +304,9 @@ impl<P: Program, D: Device> Console<P, D> {
     }
 
     /// Others stopped the process and continued it; the shell may have changed everything meanwhile.
-    fn resume(&mut self) -> Result<()> {
+    fn resume(&mut self) -> io::Result<()> {
         self.events = None;
-        self.device.resume().wrap_err("the terminal cannot be taken again")?;
+        self.device.resume().map_err(|error| told("the terminal cannot be taken again", &error))?;
         self.taken_again();
         Ok(())
     }
@@ -317,7 +318,7 @@ impl<P: Program, D: Device> Console<P, D> {
         self.limiter.request(Reason::Answer);
     }
 
-    fn draw_if_due(&mut self) -> Result<()> {
+    fn draw_if_due(&mut self) -> io::Result<()> {
         if !self.screen.is_idle() {
             self.write()?;
         }
@@ -337,13 +338,18 @@ impl<P: Program, D: Device> Console<P, D> {
         self.write()
     }
 
-    fn write(&mut self) -> Result<()> {
-        self.screen.write_to(&mut self.device).wrap_err("the terminal cannot be written to")?;
+    fn write(&mut self) -> io::Result<()> {
+        self.screen.write_to(&mut self.device).map_err(|error| told("the terminal cannot be written to", &error))?;
         if self.screen.is_idle() {
             self.limiter.written(Instant::now());
         }
         Ok(())
     }
+}
+
+/// The error with what it means here.
+fn told(what: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
 /// The next event; waits for ever while the terminal is handed over.

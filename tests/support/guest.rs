@@ -17,6 +17,8 @@ pub struct Guest {
     /// Its alias in the lab's `ssh_config`.
     pub name: String,
     config: PathBuf,
+    /// Many commands over one connection, which stays open for a while.
+    shares: bool,
 }
 
 /// What a command gave.
@@ -33,15 +35,29 @@ pub struct Answer {
 impl Guest {
     /// A login by its alias in an `ssh_config`.
     pub fn new(name: &str, config: &Path) -> Self {
-        Self { name: name.to_owned(), config: config.to_owned() }
+        Self { name: name.to_owned(), config: config.to_owned(), shares: true }
+    }
+
+    /// The same login with a connection for each command, so that no session of it stays in the guest.
+    pub fn without_sharing(self) -> Self {
+        Self { shares: false, ..self }
     }
 
     /// Runs a command for at most `within` and gives what came of it.
     pub fn attempt(&self, command: &str, within: Duration) -> Answer {
-        let output = Command::new("timeout")
-            .args(["-k", "1", &within.as_secs_f64().to_string(), "ssh", "-n", "-F"])
+        let mut ssh = Command::new("timeout");
+        ssh.args(["-k", "1", &within.as_secs_f64().to_string(), "ssh", "-n", "-F"])
             .arg(&self.config)
-            .args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=20", "-o", "LogLevel=ERROR", &self.name, command])
+            .args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=20", "-o", "LogLevel=ERROR"])
+            .args(["-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]);
+        if self.shares {
+            // A login costs an emulated guest seconds that the console then lacks.
+            let path = self.config.with_file_name("reader-%n");
+            ssh.args(["-o", "ControlMaster=auto", "-o", "ControlPersist=60"])
+                .args(["-o", &format!("ControlPath={}", path.display())]);
+        }
+        let output = ssh
+            .args([&self.name, command])
             .env_remove("SSH_AUTH_SOCK")
             .output()
             .expect("timeout and ssh are installed");

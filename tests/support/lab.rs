@@ -89,7 +89,8 @@ impl Lab {
         let (one, two) = (Guest::new("softroce1", &config), Guest::new("softroce2", &config));
         for guest in [&one, &two] {
             // What an interrupted run may have left.
-            let order = "pkill -x 'ib_write_bw|ibv_rc_pingpong|ibv_ud_pingpong'; ip link set eth1 up mtu 1500 && \
+            let order = "pkill -x 'ib_write_bw|ibv_rc_pingpong|ibv_ud_pingpong'; mount -o remount,hidepid=0 /proc; \
+                         ip link set eth1 up mtu 1500 && \
                          ip -o -4 addr show dev eth1 | while read -r a b c address d; do case $address in \
                          192.168.100.1[01]/24) ;; *) ip addr del $address dev eth1;; esac; done";
             // A guest may still be on its way up after a test that rebooted it and failed.
@@ -112,7 +113,7 @@ impl Lab {
 
     /// The first guest, as the user without privileges.
     pub fn one_unprivileged(&self) -> Guest {
-        Guest::new("softroce1-lab", &self.config)
+        Guest::new("softroce1-lab", &self.config).without_sharing()
     }
 
     /// The port of a guest on this machine, from the lab's `ssh_config`.

@@ -14,7 +14,7 @@ pub enum GraphUnit {
     PacketsPerSecond,
     /// Events per second.
     PerSecond,
-    /// A plain number.
+    /// A plain number, read now and then: it holds until the next reading.
     Number,
 }
 
@@ -109,6 +109,17 @@ impl Line {
             sum = Some(sum.unwrap_or(0.0) + value);
         }
         sum
+    }
+}
+
+impl Graph {
+    /// True for a graph of trouble that shows none: all its lines were zero all the time. Such a graph needs no room.
+    pub fn is_quiet(&self, model: &Model, from: Timestamp, until: Timestamp) -> bool {
+        self.unit == GraphUnit::PerSecond
+            && !self.lines.is_empty()
+            && self.lines.iter().all(|line| {
+                line.points(model, from, until).iter().all(|(_, value)| value.is_none_or(|value| value == 0.0))
+            })
     }
 }
 

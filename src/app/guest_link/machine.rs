@@ -41,7 +41,7 @@ impl Builder<'_> {
     }
 
     /// A labelled cell, left out when the value is missing: for values whose absence says nothing.
-    fn known_only(&self, entity: &Entity, attribute: Attribute) -> Option<super::Cell> {
+    pub(super) fn known_only(&self, entity: &Entity, attribute: Attribute) -> Option<super::Cell> {
         self.model.fabric.value(&self.id(entity), attribute)?;
         self.labelled(entity, attribute)
     }

@@ -26,7 +26,7 @@ impl Builder<'_> {
                     self.cell(entity, Attribute::PhysicalState, ""),
                     self.cell(entity, Attribute::PortNetdev, "on"),
                     self.path_mtu(entity),
-                    self.cell(entity, Attribute::Ceiling, "ceiling"),
+                    self.ceiling(entity),
                     self.infiniband(entity, Attribute::Lid),
                     self.infiniband(entity, Attribute::SubnetManagerLid),
                     self.infiniband(entity, Attribute::PartitionKey),
@@ -37,18 +37,15 @@ impl Builder<'_> {
                 &device_entity,
                 "device",
                 "  device".to_owned(),
-                [
-                    Attribute::Driver,
-                    Attribute::HardwareType,
-                    Attribute::Firmware,
-                    Attribute::PciAddress,
-                    Attribute::NumaNode,
-                    Attribute::NodeGuid,
-                    Attribute::Protocol,
-                ]
-                .into_iter()
-                .map(|attribute| self.labelled(&device_entity, attribute))
-                .collect(),
+                vec![
+                    self.labelled(&device_entity, Attribute::Driver),
+                    self.known_only(&device_entity, Attribute::HardwareType),
+                    self.labelled(&device_entity, Attribute::Firmware),
+                    self.known_only(&device_entity, Attribute::PciAddress),
+                    self.known_only(&device_entity, Attribute::NumaNode),
+                    self.labelled(&device_entity, Attribute::NodeGuid),
+                    self.known_only(&device_entity, Attribute::Protocol),
+                ],
             ));
             rows.extend(Self::row(
                 entity,
@@ -62,6 +59,17 @@ impl Builder<'_> {
             ));
         }
         rows
+    }
+
+    /// `ceiling 100 Gb/s`, or `ceiling unknown: ` and why.
+    fn ceiling(&self, port: &Entity) -> Option<Cell> {
+        let mut cell = self.cell(port, Attribute::Ceiling, "ceiling")?;
+        if let Some(State::NotObservable(why)) =
+            self.model.fabric.reading(&self.id(port), Attribute::Ceiling).map(|reading| &reading.state)
+        {
+            cell.text = format!("ceiling unknown: {why}");
+        }
+        Some(cell)
     }
 
     /// `bytes yes`, or `bytes not published by rxe`.

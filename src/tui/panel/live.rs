@@ -9,7 +9,7 @@ use super::super::view::{Paint, fit, width, wrap};
 use super::super::widget::graph::{self, Form, GraphSeries};
 use super::guest::target_lines;
 use crate::app::format;
-use crate::app::live::{self, Ceiling, Graph, LinePoint};
+use crate::app::live::{self, Ceiling, Graph, GraphUnit, LinePoint};
 use crate::app::model::Model;
 use crate::app::screen::Focus;
 use crate::fabric::{Attribute, Entity, Timestamp};
@@ -41,25 +41,63 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
         return;
     }
     let selected = model.screen.live.selected.min(graphs.len() - 1);
-    let sentences = graphs.iter().map(|graph| sentences(graph, room).len()).max().unwrap_or(0);
-    let sentences = u16::try_from(sentences).unwrap_or(0);
-    // As many graphs as fit at the lowest height, the selected one among them; then all of them share the room.
-    let fitting = usize::from(body.height / (LOWEST + sentences)).max(1);
-    let count = fitting.min(graphs.len());
-    let first = super::super::view::offset(selected, graphs.len(), count);
-    let each = (body.height / u16::try_from(count).unwrap_or(1)).min(HIGHEST + sentences);
+    let heights = heights(model, &graphs, selected, room, body.height);
     let mut y = body.y;
-    for (index, graph) in graphs.iter().enumerate().skip(first).take(count) {
-        let last = index + 1 == first + count;
-        let height = each.min(body.bottom().saturating_sub(y));
-        let place = Rect { y, height, ..body };
+    for (graph, (index, height)) in heights.iter().map(|(index, height)| (&graphs[*index], (*index, *height))) {
+        let place = Rect { y, height: height.min(body.bottom().saturating_sub(y)), ..body };
         draw_graph(frame, model, paint, place, graph, model.screen.focus == Focus::Panel && index == selected);
         y = y.saturating_add(height);
-        if last && index + 1 < graphs.len() && y < body.bottom() {
-            let text = format!(" {} {} more graphs below", paint.glyphs.ellipsis, graphs.len() - index - 1);
-            frame.render_widget(Paragraph::new(Line::styled(text, paint.theme.dim)), Rect { y, height: 1, ..body });
+    }
+    let below = heights.last().map_or(0, |(last, _)| graphs.len() - last - 1);
+    if below > 0 && y < body.bottom() {
+        let text =
+            format!(" {} {below} more {} below", paint.glyphs.ellipsis, if below == 1 { "graph" } else { "graphs" });
+        frame.render_widget(Paragraph::new(Line::styled(text, paint.theme.dim)), Rect { y, height: 1, ..body });
+    }
+}
+
+/// Which graphs are shown and how high: as many as fit at their lowest height, the selected one among them; the others
+/// share what is left. A graph of trouble that shows none is one line.
+fn heights(model: &Model, graphs: &[Graph], selected: usize, room: usize, available: u16) -> Vec<(usize, u16)> {
+    let edge = model.shown_time();
+    let from = edge - jiff::SignedDuration::from_secs(i64::from(model.screen.live.window()));
+    let needs: Vec<(u16, u16)> = graphs
+        .iter()
+        .map(|graph| {
+            let below = u16::try_from(sentences(graph, room).len()).unwrap_or(0);
+            if graph.lines.is_empty() || graph.is_quiet(model, from, edge) {
+                (1 + below, 1 + below)
+            } else {
+                (LOWEST + below, HIGHEST + below)
+            }
+        })
+        .collect();
+    // One line is left for the word that more graphs lie below.
+    let room_for = |count: usize, first: usize| {
+        let needed: u16 = needs[first..first + count].iter().map(|(lowest, _)| *lowest).sum();
+        needed + u16::from(first + count < graphs.len()) <= available
+    };
+    let count = (1..=graphs.len())
+        .rev()
+        .find(|count| room_for(*count, super::super::view::offset(selected, graphs.len(), *count)))
+        .unwrap_or(1);
+    let first = super::super::view::offset(selected, graphs.len(), count);
+    let mut heights: Vec<(usize, u16)> = (first..first + count).map(|index| (index, needs[index].0)).collect();
+    let used: u16 = heights.iter().map(|(_, height)| *height).sum();
+    let mut left = available.saturating_sub(used + u16::from(first + count < graphs.len()));
+    while left > 0 {
+        let before = left;
+        for (index, height) in &mut heights {
+            if left > 0 && *height < needs[*index].1 {
+                *height += 1;
+                left -= 1;
+            }
+        }
+        if left == before {
+            break;
         }
     }
+    heights
 }
 
 /// What is shown: the window, whether it stands still, where the cursor is.
@@ -138,11 +176,11 @@ fn draw_graph(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect
         .map(|line| Line::styled(format!(" {}", fit(&line, room, paint.glyphs)), paint.theme.unknown))
         .collect();
     frame.render_widget(Paragraph::new(lines), text_area);
-    if graph.lines.is_empty() {
+    if graph.lines.is_empty() || plot.height == 0 {
         return;
     }
     let points: Vec<Vec<(f64, Option<f64>)>> =
-        graph.lines.iter().map(|line| seconds_ago(&line.points(model, from, edge), edge)).collect();
+        graph.lines.iter().map(|line| seconds_ago(&line.points(model, from, edge), edge, graph.unit)).collect();
     let form = if graph.lines.len() == 1 { Form::Area } else { Form::Line };
     let series: Vec<GraphSeries<'_>> = graph
         .lines
@@ -183,6 +221,17 @@ fn fresh_value(model: &Model, line: &live::Line, at: Timestamp) -> Option<f64> {
     (at.duration_since(newest).as_secs_f64() <= limit).then(|| line.value_at(model, at)).flatten()
 }
 
-fn seconds_ago(points: &[LinePoint], edge: Timestamp) -> Vec<(f64, Option<f64>)> {
-    points.iter().map(|(at, value)| (edge.duration_since(*at).as_secs_f64(), *value)).collect()
+fn seconds_ago(points: &[LinePoint], edge: Timestamp, unit: GraphUnit) -> Vec<(f64, Option<f64>)> {
+    let mut drawn: Vec<(f64, Option<f64>)> = Vec::with_capacity(points.len());
+    for (at, value) in points {
+        let ago = edge.duration_since(*at).as_secs_f64();
+        // What is read now and then holds until the next reading: a slope would claim values that nobody saw.
+        if unit == GraphUnit::Number
+            && let Some((_, before)) = drawn.last().copied()
+        {
+            drawn.push((ago + 0.001, before));
+        }
+        drawn.push((ago, *value));
+    }
+    drawn
 }

@@ -75,7 +75,7 @@ impl EventLog {
 pub fn shown(model: &Model) -> impl DoubleEndedIterator<Item = &Event> {
     model.events.iter().filter(|event| {
         let target = event.target.as_ref().map_or("", |target| target.as_str());
-        model.screen.filter.passes(&format!("{target} {}", event.text))
+        model.screen.panel_passes(&format!("{target} {}", event.text))
     })
 }
 

@@ -19,7 +19,7 @@ pub struct Evidence {
     pub observation: Option<Arc<Observation>>,
     /// The line that says it, from 1; 0 if no single line does.
     pub line: u32,
-    /// First line shown.
+    /// First row shown.
     pub scroll: usize,
     /// The text searched for.
     pub search: String,
@@ -45,9 +45,12 @@ impl Evidence {
     /// Evidence for what an observation says at `line`.
     pub fn new(model: &Model, title: String, conclusion: String, reference: ObservationRef, line: u32) -> Self {
         let observation = model.raw.get(&reference).cloned();
+        let mut evidence = Self { title, conclusion, reference, observation, line, scroll: 0, search: String::new() };
         // The line that says it stands a little below the top.
-        let scroll = usize::try_from(line).unwrap_or(0).saturating_sub(4);
-        Self { title, conclusion, reference, observation, line, scroll, search: String::new() }
+        let rows = evidence.rows(model.screen.columns);
+        let cited = rows.iter().position(|row| row.number == line && line > 0).unwrap_or(0);
+        evidence.scroll = cited.saturating_sub(3);
+        evidence
     }
 
     /// The text as it may be drawn: standard output, then standard error with `stderr│` in front of each line. The
@@ -72,24 +75,77 @@ impl Evidence {
         }
     }
 
+    /// The text as rows of a screen of so many columns: a long line goes on in further rows, whose number is 0.
+    pub fn rows(&self, columns: u16) -> Vec<Row> {
+        let room = text_room(columns);
+        let mut rows = Vec::new();
+        for (index, (number, line)) in self.lines().into_iter().enumerate() {
+            for (piece, text) in pieces(&line, room).into_iter().enumerate() {
+                rows.push(Row { line: index, number: if piece == 0 { number } else { 0 }, text });
+            }
+        }
+        rows
+    }
+
+    /// Moves by rows and stays within them.
+    pub fn scroll_by(&mut self, steps: isize, columns: u16) {
+        let last = self.rows(columns).len().saturating_sub(1);
+        self.scroll = self.scroll.saturating_add_signed(steps).min(last);
+    }
+
     /// Moves to the next (or previous) line that holds the search text, around the end. False if none does.
-    pub fn find(&mut self, forward: bool, include_current: bool) -> bool {
+    pub fn find(&mut self, forward: bool, include_current: bool, columns: u16) -> bool {
         let needle = self.search.to_lowercase();
         if needle.is_empty() {
             return false;
         }
         let lines = self.lines();
+        let rows = self.rows(columns);
         let count = lines.len();
-        let start = self.scroll.min(count.saturating_sub(1));
+        let start = rows.get(self.scroll).map_or(0, |row| row.line);
         let offsets = usize::from(!include_current)..count + usize::from(!include_current);
         let found = offsets
             .map(|offset| if forward { (start + offset) % count } else { (start + count - offset % count) % count })
             .find(|index| lines[*index].1.to_lowercase().contains(&needle));
         if let Some(index) = found {
-            self.scroll = index;
+            self.scroll = rows.iter().position(|row| row.line == index).unwrap_or(0);
         }
         found.is_some()
     }
+}
+
+/// One row of the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Index of the line it belongs to, from 0.
+    pub line: usize,
+    /// Number of that line in standard output, from 1; 0 for lines of standard error and for rows that go on.
+    pub number: u32,
+    /// What is drawn.
+    pub text: String,
+}
+
+/// Cells for the text beside frame and line numbers.
+pub fn text_room(columns: u16) -> usize {
+    usize::from(columns.saturating_sub(11)).max(8)
+}
+
+/// A text in pieces that fit into so many cells. At least one piece.
+fn pieces(text: &str, room: usize) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    let mut used = 0;
+    for character in text.chars() {
+        let cells = unicode_width::UnicodeWidthChar::width(character).unwrap_or(0);
+        if used + cells > room {
+            pieces.push(String::new());
+            used = 0;
+        }
+        used += cells;
+        if let Some(last) = pieces.last_mut() {
+            last.push(character);
+        }
+    }
+    pieces
 }
 
 /// The longest line that is drawn, in characters: nobody scrolls through a line of ten megabytes.
@@ -130,22 +186,40 @@ mod tests {
     }
 
     #[test]
+    fn a_long_line_goes_on_in_further_rows() {
+        let long = format!("short\n{}\nend\n", "abcdefghij".repeat(20));
+        let mut evidence = evidence(&long, "");
+        let rows = evidence.rows(80);
+        assert_eq!(rows.iter().map(|row| row.number).collect::<Vec<_>>(), [1, 2, 0, 0, 3]);
+        assert_eq!(rows[1].text.len(), text_room(80));
+        assert_eq!(rows[1..4].iter().map(|row| row.text.as_str()).collect::<String>(), "abcdefghij".repeat(20));
+        evidence.search = "end".to_owned();
+        assert!(evidence.find(true, true, 80));
+        assert_eq!(evidence.scroll, 4);
+        evidence.scroll_by(-2, 80);
+        assert_eq!(evidence.scroll, 2);
+        evidence.scroll_by(100, 80);
+        assert_eq!(evidence.scroll, 4);
+        assert!(!evidence.rows(0).is_empty());
+    }
+
+    #[test]
     fn search_goes_around_both_ways() {
         let mut evidence = evidence("one\ntwo\nThree\ntwo\n", "");
         evidence.search = "TWO".to_owned();
-        assert!(evidence.find(true, true));
+        assert!(evidence.find(true, true, 80));
         assert_eq!(evidence.scroll, 1);
-        assert!(evidence.find(true, false));
+        assert!(evidence.find(true, false, 80));
         assert_eq!(evidence.scroll, 3);
-        assert!(evidence.find(true, false));
+        assert!(evidence.find(true, false, 80));
         assert_eq!(evidence.scroll, 1);
-        assert!(evidence.find(false, false));
+        assert!(evidence.find(false, false, 80));
         assert_eq!(evidence.scroll, 3);
         evidence.search = "absent".to_owned();
-        assert!(!evidence.find(true, false));
+        assert!(!evidence.find(true, false, 80));
         assert_eq!(evidence.scroll, 3);
         let mut empty = self::evidence("", "");
         empty.search = "x".to_owned();
-        assert!(!empty.find(true, true));
+        assert!(!empty.find(true, true, 80));
     }
 }

@@ -148,8 +148,7 @@ pub fn graphs(model: &Model, target: &TargetId) -> Vec<Graph> {
         .collect();
     netdevs.sort_by_key(|id| !under.contains(&id.entity.name().as_str()));
     graphs.extend(netdevs.iter().filter_map(|id| netdev(model, id)));
-    let filter = &model.screen.filter;
-    graphs.retain(|graph| filter.passes(&graph.title));
+    graphs.retain(|graph| model.screen.panel_passes(&graph.title));
     graphs
 }
 

@@ -205,6 +205,8 @@ pub struct Screen {
     pub events: EventsView,
     /// The filter in force.
     pub filter: Filter,
+    /// Whether it filters the tree or the panel: whichever had the focus when it was typed.
+    pub filter_on: Focus,
     /// The line of text being edited, if one is.
     pub editing: Option<Editing>,
     /// What lies over the panels; the last one is on top.
@@ -226,6 +228,7 @@ impl Screen {
             live: LiveView::default(),
             events: EventsView::default(),
             filter: Filter::default(),
+            filter_on: Focus::Tree,
             editing: None,
             overlays: Vec::new(),
             notice: None,
@@ -246,6 +249,16 @@ impl Screen {
             Some(Overlay::Evidence(evidence)) => Some(evidence),
             _ => None,
         }
+    }
+
+    /// True if the filter lets a line of the tree pass.
+    pub fn tree_passes(&self, line: &str) -> bool {
+        self.filter_on == Focus::Panel || self.filter.passes(line)
+    }
+
+    /// True if the filter lets a line of the panel pass.
+    pub fn panel_passes(&self, line: &str) -> bool {
+        self.filter_on == Focus::Tree || self.filter.passes(line)
     }
 
     /// Lines that a list in the panel can show: all rows but header, footer, tab line and panel title.

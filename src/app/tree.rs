@@ -51,9 +51,9 @@ pub fn rows(model: &Model) -> Vec<Row> {
             condition: condition::of_target(model, target),
             folded: (!children.is_empty()).then_some(folded),
         };
-        let filter = &model.screen.filter;
-        let passing: Vec<Row> = children.into_iter().filter(|child| filter.passes(&line(target, child))).collect();
-        if passing.is_empty() && !filter.passes(&line(target, &row)) {
+        let screen = &model.screen;
+        let passing: Vec<Row> = children.into_iter().filter(|child| screen.tree_passes(&line(target, child))).collect();
+        if passing.is_empty() && !screen.tree_passes(&line(target, &row)) {
             continue;
         }
         rows.push(row);

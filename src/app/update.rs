@@ -66,9 +66,10 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
                 match editing.purpose {
                     Purpose::Filter => model.screen.filter = super::filter::Filter::new(&text),
                     Purpose::Search => {
+                        let columns = model.screen.columns;
                         if let Some(evidence) = model.screen.evidence_mut() {
                             evidence.search = text;
-                            evidence.find(true, true);
+                            evidence.find(true, true, columns);
                         }
                     }
                 }

@@ -258,6 +258,8 @@ impl Stream<'_> {
         }
         self.cadence.answered(&tick, now.duration_since(self.began));
         let clock_offset_ms = self.clock_offset();
+        let mut observation = tick.observation;
+        observation.duration = self.round_trip;
         self.samples.offer(Sample {
             target: self.outlet.target().clone(),
             at,
@@ -266,7 +268,7 @@ impl Stream<'_> {
             counters: tick.counters,
             gauges: vec![],
             facts: tick.facts,
-            observation: Some(Arc::new(tick.observation)),
+            observation: Some(Arc::new(observation)),
             clock_offset_ms,
         });
     }

@@ -158,6 +158,7 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
         Context::Evidence => &[&overlay::CLOSE, &text::SEARCH, &text::NEXT_MATCH, &motion::DOWN, &motion::UP],
         Context::Live => &[
             &overlay::HELP,
+            &leave::QUIT,
             &live::FREEZE,
             &live::CURSOR,
             &live::ZOOM_IN,
@@ -165,26 +166,25 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
             &overlay::EVIDENCE,
             &text::FILTER,
             &panels::NEXT_FOCUS,
-            &leave::QUIT,
         ],
         Context::Tree if model.screen.panel == super::screen::Panel::Live => &[
             &overlay::HELP,
+            &leave::QUIT,
             &text::FILTER,
             &overlay::EVIDENCE,
             &live::FREEZE,
             &panels::NEXT_FOCUS,
             &targets::READ_NOW,
-            &leave::QUIT,
         ],
         Context::Global | Context::Tree | Context::Guest | Context::Events => &[
             &overlay::HELP,
+            &leave::QUIT,
             &text::FILTER,
             &overlay::EVIDENCE,
             &panels::NEXT_FOCUS,
             &targets::NEXT,
             &targets::READ_NOW,
             &targets::RECONNECT,
-            &leave::QUIT,
         ],
     }
 }

@@ -72,6 +72,7 @@ fn page(model: &Model) -> isize {
 }
 
 fn vertical(model: &mut Model, steps: isize) -> Vec<Effect> {
+    let columns = model.screen.columns;
     match model.screen.overlays.last_mut() {
         // How many lines the help has depends on the key map, which the view knows: it stops at the last one.
         Some(Overlay::Help { scroll }) => {
@@ -79,8 +80,7 @@ fn vertical(model: &mut Model, steps: isize) -> Vec<Effect> {
             return Vec::new();
         }
         Some(Overlay::Evidence(evidence)) => {
-            let last = evidence.lines().len().saturating_sub(1);
-            evidence.scroll = evidence.scroll.saturating_add_signed(steps).min(last);
+            evidence.scroll_by(steps, columns);
             return Vec::new();
         }
         None => {}

@@ -10,7 +10,13 @@ pub(super) const FILTER: Action = Action {
     hint: "filter",
     description: "Show only rows that hold all typed words; `!word` leaves rows out",
     run: |model| {
-        model.screen.editing = Some(Editing::new(Purpose::Filter, model.screen.filter.text()));
+        let screen = &mut model.screen;
+        // What is filtered is what has the focus: a filter for values must not empty the tree.
+        if screen.filter_on != screen.focus {
+            screen.filter = Filter::default();
+            screen.filter_on = screen.focus;
+        }
+        screen.editing = Some(Editing::new(Purpose::Filter, screen.filter.text()));
         Vec::new()
     },
 };
@@ -78,8 +84,9 @@ pub(super) const CANCEL: Action = Action {
 };
 
 fn find(model: &mut Model, forward: bool) {
+    let columns = model.screen.columns;
     let Some(evidence) = model.screen.evidence_mut() else { return };
-    if !evidence.find(forward, false) {
+    if !evidence.find(forward, false, columns) {
         let text = if evidence.search.is_empty() {
             "nothing is searched for yet".to_owned()
         } else {

@@ -77,7 +77,7 @@ pub fn rows(model: &Model, target: &TargetId) -> Vec<Row> {
     let mut rows = Vec::new();
     for (title, section) in sections {
         let passing: Vec<Row> =
-            section.into_iter().filter(|row| model.screen.filter.passes(&format!("{title} {}", row.line()))).collect();
+            section.into_iter().filter(|row| model.screen.panel_passes(&format!("{title} {}", row.line()))).collect();
         if !passing.is_empty() {
             rows.push(Row { key: RowKey::Section(title), label: title.to_owned(), cells: Vec::new() });
             rows.extend(passing);

@@ -37,24 +37,25 @@ pub fn draw(frame: &mut Frame<'_>, paint: Paint<'_>, area: Rect, evidence: &Evid
     let head_height = u16::try_from(head.len()).unwrap_or(u16::MAX).min(inner.height / 2);
     let [top, text] = Layout::vertical([Constraint::Length(head_height), Constraint::Min(0)]).areas(inner);
     frame.render_widget(Paragraph::new(head), top);
-    let lines = evidence.lines();
-    if lines.is_empty() {
+    let rows = evidence.rows(area.width);
+    if rows.is_empty() {
         let empty = if evidence.observation.is_some() { "(no output)" } else { "" };
         frame.render_widget(Paragraph::new(Line::styled(empty, paint.theme.dim)), text);
         return;
     }
     let height = usize::from(text.height);
-    let first = evidence.scroll.min(lines.len().saturating_sub(1));
+    let first = evidence.scroll.min(rows.len().saturating_sub(1));
+    let cited_line = rows.iter().find(|row| row.number == evidence.line && evidence.line > 0).map(|row| row.line);
     let needle = evidence.search.to_lowercase();
-    let shown: Vec<Line<'_>> = lines
+    let shown: Vec<Line<'_>> = rows
         .iter()
         .skip(first)
         .take(height)
-        .map(|(number, content)| {
-            let cited = *number == evidence.line && evidence.line > 0;
-            let mark = if cited { paint.glyphs.broken } else { " " };
-            let gutter = if *number > 0 { format!("{mark}{number:>5} ") } else { "       ".to_owned() };
-            let style = if !needle.is_empty() && content.to_lowercase().contains(&needle) {
+        .map(|row| {
+            let cited = cited_line == Some(row.line);
+            let mark = if cited && row.number > 0 { paint.glyphs.broken } else { " " };
+            let gutter = if row.number > 0 { format!("{mark}{:>5} ", row.number) } else { "       ".to_owned() };
+            let style = if !needle.is_empty() && row.text.to_lowercase().contains(&needle) {
                 paint.theme.selection
             } else if cited {
                 paint.theme.title
@@ -63,7 +64,7 @@ pub fn draw(frame: &mut Frame<'_>, paint: Paint<'_>, area: Rect, evidence: &Evid
             };
             Line::from(vec![
                 Span::styled(gutter, if cited { paint.theme.title } else { paint.theme.dim }),
-                Span::styled(fit(content, room.saturating_sub(7), paint.glyphs), style),
+                Span::styled(row.text.clone(), style),
             ])
         })
         .collect();

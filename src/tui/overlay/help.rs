@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::super::view::{Paint, fit, width};
+use super::super::view::{Paint, fit, width, wrap};
 use crate::app::action::{self, Context};
 use crate::app::model::Model;
 use crate::app::screen::Focus;
@@ -18,43 +18,37 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, 
         Focus::Tree => Context::Tree,
         Focus::Panel => model.screen.panel.context(),
     };
-    let lines = lines(paint, below);
-    let inner = super::open(
-        frame,
-        paint,
-        area,
-        area.width.saturating_sub(8).min(100),
-        u16::try_from(lines.len()).unwrap_or(u16::MAX),
-        " Keys ".to_owned(),
-    );
-    let height = usize::from(inner.height);
-    let first = scroll.min(lines.len().saturating_sub(height));
-    let room = usize::from(inner.width);
-    let key_room = lines.iter().map(|(keys, _)| width(keys)).max().unwrap_or(0).min(room / 3);
-    let shown: Vec<Line<'_>> = lines
-        .iter()
-        .skip(first)
-        .take(height)
-        .map(|(keys, description)| {
-            if description.is_empty() {
-                return Line::styled(keys.clone(), paint.theme.title);
-            }
-            let keys = fit(keys, key_room, paint.glyphs);
+    let entries = entries(paint, below);
+    let columns = area.width.saturating_sub(4).min(100);
+    let room = usize::from(columns.saturating_sub(4));
+    let key_room = entries.iter().map(|(keys, _)| width(keys)).max().unwrap_or(0).min(room / 3);
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    for (keys, description) in &entries {
+        if description.is_empty() {
+            lines.push(Line::styled(keys.clone(), paint.theme.title));
+            continue;
+        }
+        for (row, text) in wrap(description, room.saturating_sub(key_room + 2)).into_iter().enumerate() {
+            let keys = if row == 0 { fit(keys, key_room, paint.glyphs) } else { String::new() };
             let gap = " ".repeat(key_room.saturating_sub(width(&keys)) + 2);
-            let text = fit(description, room.saturating_sub(key_room + 2), paint.glyphs);
-            Line::from(vec![
+            lines.push(Line::from(vec![
                 Span::styled(keys, paint.theme.footer_key),
                 Span::raw(gap),
                 Span::styled(text, paint.theme.text),
-            ])
-        })
-        .collect();
+            ]));
+        }
+    }
+    let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX);
+    let inner = super::open(frame, paint, area, columns, rows, " Keys ".to_owned());
+    let height = usize::from(inner.height);
+    let first = scroll.min(lines.len().saturating_sub(height));
+    let shown: Vec<Line<'_>> = lines.into_iter().skip(first).take(height).collect();
     frame.render_widget(Paragraph::new(shown), inner);
 }
 
 /// Keys and descriptions; a heading has no description. The context below comes first, then what works everywhere, then
 /// the others.
-fn lines(paint: Paint<'_>, below: Context) -> Vec<(String, String)> {
+fn entries(paint: Paint<'_>, below: Context) -> Vec<(String, String)> {
     let mut order = vec![below, Context::Global];
     order.extend(Context::ALL.into_iter().filter(|context| *context != below && *context != Context::Global));
     let mut lines = Vec::new();

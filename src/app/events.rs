@@ -4,7 +4,6 @@
 use std::collections::VecDeque;
 
 use super::message::Severity;
-use super::model::Model;
 use crate::fabric::{EntityId, ObservationRef, TargetId, Timestamp};
 
 /// How many events are kept.
@@ -69,14 +68,6 @@ impl EventLog {
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
-}
-
-/// The events that the filter lets pass, oldest first.
-pub fn shown(model: &Model) -> impl DoubleEndedIterator<Item = &Event> {
-    model.events.iter().filter(|event| {
-        let target = event.target.as_ref().map_or("", |target| target.as_str());
-        model.screen.panel_passes(&format!("{target} {}", event.text))
-    })
 }
 
 #[cfg(test)]

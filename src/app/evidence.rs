@@ -2,9 +2,20 @@
 
 use std::sync::Arc;
 
-use super::model::Model;
+use super::raw::RawStore;
 use crate::fabric::text::clean_line;
-use crate::fabric::{Attribute, EntityId, Observation, ObservationRef, Outcome, State};
+use crate::fabric::{Attribute, EntityId, Fabric, Observation, ObservationRef, Outcome, State};
+
+/// Where evidence comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Sources<'a> {
+    /// What was concluded.
+    pub fabric: &'a Fabric,
+    /// What was read.
+    pub raw: &'a RawStore,
+    /// Width of the screen that it is shown on.
+    pub columns: u16,
+}
 
 /// The evidence overlay.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,14 +38,14 @@ pub struct Evidence {
 
 impl Evidence {
     /// Evidence for one reading, if anything was read.
-    pub fn of_reading(model: &Model, id: &EntityId, attribute: Attribute) -> Option<Self> {
-        let reading = model.fabric.reading(id, attribute)?;
+    pub fn of_reading(sources: Sources<'_>, id: &EntityId, attribute: Attribute) -> Option<Self> {
+        let reading = sources.fabric.reading(id, attribute)?;
         let conclusion = match &reading.state {
             State::Known(value) => super::format::value(attribute, value),
             other => other.why().unwrap_or_default(),
         };
         Some(Self::new(
-            model,
+            sources,
             format!("{} {}", id.entity, attribute.label()),
             conclusion,
             reading.source.clone(),
@@ -43,11 +54,11 @@ impl Evidence {
     }
 
     /// Evidence for what an observation says at `line`.
-    pub fn new(model: &Model, title: String, conclusion: String, reference: ObservationRef, line: u32) -> Self {
-        let observation = model.raw.get(&reference).cloned();
+    pub fn new(sources: Sources<'_>, title: String, conclusion: String, reference: ObservationRef, line: u32) -> Self {
+        let observation = sources.raw.get(&reference).cloned();
         let mut evidence = Self { title, conclusion, reference, observation, line, scroll: 0, search: String::new() };
         // The line that says it stands a little below the top.
-        let rows = evidence.rows(model.screen.columns);
+        let rows = evidence.rows(sources.columns);
         let cited = rows.iter().position(|row| row.number == line && line > 0).unwrap_or(0);
         evidence.scroll = cited.saturating_sub(3);
         evidence

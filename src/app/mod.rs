@@ -4,6 +4,7 @@ pub mod action;
 pub mod changes;
 pub mod condition;
 pub mod connection;
+pub mod context;
 pub mod effect;
 pub mod events;
 pub mod evidence;
@@ -16,6 +17,7 @@ pub mod model;
 pub mod prompt;
 pub mod raw;
 pub mod screen;
+pub mod selection;
 pub mod tree;
 pub mod update;
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::connection::{Connection, Problem};
-use super::events::EventLog;
+use super::events::{Event, EventLog};
+use super::evidence::Sources;
 use super::prompt::Prompt;
 use super::raw::RawStore;
 use super::screen::Screen;
@@ -147,11 +148,24 @@ impl Model {
 
     /// The target whose panels are shown: that of the selected row of the tree.
     pub fn selected_target(&self) -> Option<&TargetId> {
-        self.screen.tree.selected.as_ref().map(super::tree::Node::target).or_else(|| self.order.first())
+        self.screen.tree.selected.as_ref().map(super::selection::Node::target).or_else(|| self.order.first())
     }
 
     /// The time for which values are drawn: now, or the moment at which the graphs were frozen.
     pub fn shown_time(&self) -> Timestamp {
         self.screen.live.frozen.unwrap_or(self.now)
+    }
+
+    /// Where evidence comes from.
+    pub fn sources(&self) -> Sources<'_> {
+        Sources { fabric: &self.fabric, raw: &self.raw, columns: self.screen.columns }
+    }
+
+    /// The events that the filter lets pass, oldest first.
+    pub fn shown_events(&self) -> impl DoubleEndedIterator<Item = &Event> {
+        self.events.iter().filter(|event| {
+            let target = event.target.as_ref().map_or("", |target| target.as_str());
+            self.screen.panel_passes(&format!("{target} {}", event.text))
+        })
     }
 }

@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 
 use tui_input::{Input, InputRequest};
 
-use super::action::Context;
+use super::context::Context;
 use super::evidence::Evidence;
 use super::filter::Filter;
-use super::guest_link::RowKey;
 use super::message::Edit;
-use super::tree::Node;
+use super::selection::{Node, RowKey};
 use crate::fabric::{TargetId, Timestamp};
 
 /// A panel. Numbers are fixed for good, so that fingers learn them; panels that are not built yet have none here.

@@ -2,26 +2,8 @@
 
 use super::condition::{self, Condition};
 use super::model::Model;
+pub use super::selection::Node;
 use crate::fabric::{Attribute, Entity, EntityId, TargetId};
-
-/// What a row of the tree stands for.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Node {
-    /// A target as a whole.
-    Target(TargetId),
-    /// A thing on a target.
-    Entity(EntityId),
-}
-
-impl Node {
-    /// The target it belongs to.
-    pub fn target(&self) -> &TargetId {
-        match self {
-            Self::Target(target) => target,
-            Self::Entity(id) => &id.target,
-        }
-    }
-}
 
 /// A row of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,7 +13,8 @@ use crate::engine::plan::Options;
 use crate::engine::run::Engine;
 use crate::engine::targets;
 use crate::fabric::{TargetId, Text, Timestamp};
-use crate::tui::view::{self, Paint};
+use crate::tui::paint::Paint;
+use crate::tui::view;
 use crate::tui::{self, GlyphSet, Glyphs, Keymap, Look, Pace, Program, Theme, Tty};
 
 /// Opens the console on the targets of the session, until the user leaves it.

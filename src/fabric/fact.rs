@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::attribute::Attribute;
 use super::entity::{Entity, TargetId};
-use super::observation::{Observation, SourceId};
-use super::reading::Reading;
+use super::observation::{Observation, Outcome, SourceId, is_permission_error};
+use super::reading::{Reading, State};
+use super::text::Text;
 use super::value::Value;
 
 /// One attribute of one entity as it was read. The target is that of the reading's source.
@@ -33,4 +34,46 @@ pub struct Report {
     pub observations: Vec<Arc<Observation>>,
     /// What its parser made of that.
     pub facts: Vec<Fact>,
+}
+
+impl Observation {
+    /// One fact read from `line` (from 1; 0 for none in particular) of this observation.
+    pub fn fact(&self, entity: Entity, attribute: Attribute, state: State<Value>, line: u32) -> Fact {
+        Fact { entity, attribute, reading: Reading { state, at: self.at, source: self.reference(), line } }
+    }
+
+    /// A fact whose value is known.
+    pub fn known(&self, entity: Entity, attribute: Attribute, value: impl Into<Value>, line: u32) -> Fact {
+        self.fact(entity, attribute, State::Known(value.into()), line)
+    }
+
+    /// Why the command as a whole gave nothing to parse, if that is so: not installed, refused, timed out, cut off.
+    /// `None` when there is output to read. `adds` says what more privilege would show.
+    pub fn trouble(&self, program: &str, adds: &str) -> Option<State<Value>> {
+        match self.outcome {
+            Outcome::TimedOut => return Some(State::Failed(Text::new("no answer before its deadline"))),
+            Outcome::Cut => {
+                return Some(State::Failed(Text::new("the connection ended before the answer was complete")));
+            }
+            Outcome::Exit(127) => return Some(State::NotInstalled(Text::new(program))),
+            Outcome::Exit(_) => {}
+        }
+        if !self.stdout.trim().is_empty() {
+            return None;
+        }
+        if is_permission_error(&self.stderr) {
+            return Some(State::NeedsPrivilege(Text::new(adds)));
+        }
+        match self.outcome {
+            Outcome::Exit(0) => None,
+            Outcome::Exit(status) => {
+                let first = self.stderr.lines().map(str::trim).find(|line| !line.is_empty());
+                Some(State::Failed(match first {
+                    Some(line) => Text::new(line),
+                    None => Text::new(&format!("{program} ended with status {status} and said nothing")),
+                }))
+            }
+            Outcome::TimedOut | Outcome::Cut => None,
+        }
+    }
 }

@@ -7,12 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Timestamp;
-use super::attribute::Attribute;
-use super::entity::{Entity, TargetId};
-use super::fact::Fact;
-use super::reading::{Reading, State};
-use super::text::Text;
-use super::value::Value;
+use super::entity::TargetId;
 
 /// The name of a source, unique in the program: `linux.rdma-link`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -127,49 +122,9 @@ impl Observation {
         ObservationRef { target: self.target.clone(), source: self.source.clone(), sequence: self.sequence }
     }
 
-    /// One fact read from `line` (from 1; 0 for none in particular) of this observation.
-    pub fn fact(&self, entity: Entity, attribute: Attribute, state: State<Value>, line: u32) -> Fact {
-        Fact { entity, attribute, reading: Reading { state, at: self.at, source: self.reference(), line } }
-    }
-
-    /// A fact whose value is known.
-    pub fn known(&self, entity: Entity, attribute: Attribute, value: impl Into<Value>, line: u32) -> Fact {
-        self.fact(entity, attribute, State::Known(value.into()), line)
-    }
-
     /// Lines of standard output with their numbers, from 1.
     pub fn lines(&self) -> impl Iterator<Item = (u32, &str)> {
         self.stdout.lines().zip(1u32..).map(|(line, number)| (number, line))
-    }
-
-    /// Why the command as a whole gave nothing to parse, if that is so: not installed, refused, timed out, cut off.
-    /// `None` when there is output to read. `adds` says what more privilege would show.
-    pub fn trouble(&self, program: &str, adds: &str) -> Option<State<Value>> {
-        match self.outcome {
-            Outcome::TimedOut => return Some(State::Failed(Text::new("no answer before its deadline"))),
-            Outcome::Cut => {
-                return Some(State::Failed(Text::new("the connection ended before the answer was complete")));
-            }
-            Outcome::Exit(127) => return Some(State::NotInstalled(Text::new(program))),
-            Outcome::Exit(_) => {}
-        }
-        if !self.stdout.trim().is_empty() {
-            return None;
-        }
-        if is_permission_error(&self.stderr) {
-            return Some(State::NeedsPrivilege(Text::new(adds)));
-        }
-        match self.outcome {
-            Outcome::Exit(0) => None,
-            Outcome::Exit(status) => {
-                let first = self.stderr.lines().map(str::trim).find(|line| !line.is_empty());
-                Some(State::Failed(match first {
-                    Some(line) => Text::new(line),
-                    None => Text::new(&format!("{program} ended with status {status} and said nothing")),
-                }))
-            }
-            Outcome::TimedOut | Outcome::Cut => None,
-        }
     }
 }
 

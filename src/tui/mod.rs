@@ -8,6 +8,7 @@ pub mod glyphs;
 pub mod keymap;
 pub mod keys;
 pub mod overlay;
+pub mod paint;
 pub mod panel;
 pub mod screen;
 pub mod signals;

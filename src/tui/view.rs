@@ -1,50 +1,19 @@
 //! The whole screen from the model: header, fabric tree, panel, footer, and what lies over them. Pure: the same model
 //! at the same size gives the same cells.
 
-use jiff::tz::TimeZone;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::glyphs::Glyphs;
-use super::keymap::Keymap;
-use super::theme::Theme;
+use super::paint::{Paint, fit, width};
 use super::{overlay, panel};
 use crate::app::action::{self, Context};
-use crate::app::condition::{self, Gravity};
+use crate::app::condition;
 use crate::app::format;
 use crate::app::model::Model;
 use crate::app::screen::{Focus, Overlay, Panel, Purpose};
 use crate::fabric::text::clean_line;
-
-/// What everything is drawn with.
-#[derive(Clone, Copy)]
-pub struct Paint<'a> {
-    /// Styles by role.
-    pub theme: &'a Theme,
-    /// Characters by role.
-    pub glyphs: &'a Glyphs,
-    /// Keys by action.
-    pub keymap: &'a Keymap,
-    /// Zone of the clock.
-    pub zone: &'a TimeZone,
-}
-
-impl Paint<'_> {
-    /// The style of a gravity.
-    pub fn gravity(&self, gravity: Gravity) -> Style {
-        match gravity {
-            Gravity::Good => self.theme.ok,
-            Gravity::Neutral => self.theme.text,
-            Gravity::Unknown => self.theme.unknown,
-            Gravity::Stale => self.theme.stale,
-            Gravity::Warning => self.theme.warning,
-            Gravity::Bad => self.theme.error,
-        }
-    }
-}
 
 /// Below this width the tree and the panel do not fit beside each other: the one with the focus is shown.
 const NARROW: u16 = 60;
@@ -209,32 +178,6 @@ fn draw_footer(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rec
     frame.render_widget(Paragraph::new(Line::from(spans)).style(base), area);
 }
 
-/// How many cells a text takes.
-pub fn width(text: &str) -> usize {
-    unicode_width::UnicodeWidthStr::width(text)
-}
-
-/// A text cut to a width, with a mark where it was cut.
-pub fn fit(text: &str, room: usize, glyphs: &Glyphs) -> String {
-    if width(text) <= room {
-        return text.to_owned();
-    }
-    let mut cut = String::new();
-    let mut used = 0;
-    for character in text.chars() {
-        let cells = unicode_width::UnicodeWidthChar::width(character).unwrap_or(0);
-        if used + cells + 1 > room {
-            break;
-        }
-        used += cells;
-        cut.push(character);
-    }
-    if room > 0 {
-        cut.push_str(glyphs.ellipsis);
-    }
-    cut
-}
-
 fn skip_columns(text: &str, columns: usize) -> String {
     let mut skipped = 0;
     let rest = text.chars().skip_while(|character| {
@@ -243,80 +186,4 @@ fn skip_columns(text: &str, columns: usize) -> String {
         skip
     });
     clean_line(&rest.collect::<String>())
-}
-
-/// Wraps a text at blanks to a width; words longer than a line are cut into pieces. At least one line.
-pub fn wrap(text: &str, room: usize) -> Vec<String> {
-    let room = room.max(1);
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let mut word = word.to_owned();
-        loop {
-            let line = lines.last_mut().expect("there is always a line");
-            let gap = usize::from(!line.is_empty());
-            if width(line) + gap + width(&word) <= room {
-                if gap == 1 {
-                    line.push(' ');
-                }
-                line.push_str(&word);
-                break;
-            }
-            if !line.is_empty() {
-                lines.push(String::new());
-                continue;
-            }
-            let mut used = 0;
-            let split = word
-                .char_indices()
-                .find(|(index, character)| {
-                    used += unicode_width::UnicodeWidthChar::width(*character).unwrap_or(0);
-                    used > room && *index > 0
-                })
-                .map_or(word.len(), |(index, _)| index);
-            let rest = word.split_off(split);
-            line.push_str(&word);
-            if rest.is_empty() {
-                break;
-            }
-            word = rest;
-            lines.push(String::new());
-        }
-    }
-    lines
-}
-
-/// The first row to show so that `selected` of `count` rows stands in the middle where it can.
-pub fn offset(selected: usize, count: usize, height: usize) -> usize {
-    selected.saturating_sub(height / 2).min(count.saturating_sub(height))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_are_cut_and_wrapped_by_cells() {
-        let glyphs = Glyphs::default();
-        assert_eq!(fit("abcdef", 6, &glyphs), "abcdef");
-        assert_eq!(fit("abcdef", 4, &glyphs), "abc…");
-        assert_eq!(fit("日本語", 4, &glyphs), "日…");
-        assert_eq!(fit("abc", 0, &glyphs), "");
-        assert_eq!(wrap("one two three", 7), vec!["one two", "three"]);
-        assert_eq!(wrap("abcdefgh", 3), vec!["abc", "def", "gh"]);
-        assert_eq!(wrap("a abcdef", 3), vec!["a", "abc", "def"]);
-        assert_eq!(wrap("", 3), vec![""]);
-        assert_eq!(wrap("日本", 1), vec!["日", "本"]);
-    }
-
-    #[test]
-    fn the_selected_row_is_always_shown() {
-        for count in 0..40 {
-            for height in 1..20 {
-                for selected in 0..count {
-                    let first = offset(selected, count, height);
-                    assert!(first <= selected && selected < first + height, "{selected} of {count} in {height}");
-                }
-            }
-        }
-    }
 }

@@ -10,63 +10,10 @@ mod panels;
 mod targets;
 mod text;
 
+pub use super::context::Context;
 use super::effect::Effect;
 use super::model::Model;
 use super::screen::{Focus, Overlay};
-
-/// Where keys go: the topmost thing on the screen that takes them. Every context but [`Context::Filter`] falls back to
-/// [`Context::Global`] when it does not know a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Context {
-    /// Everywhere.
-    Global,
-    /// The fabric tree has the focus.
-    Tree,
-    /// The *Guest link* panel has the focus.
-    Guest,
-    /// The *Live* panel has the focus.
-    Live,
-    /// The *Events* panel has the focus.
-    Events,
-    /// The help overlay is open.
-    Help,
-    /// The evidence overlay is open.
-    Evidence,
-    /// A line of text is edited (the filter, or the search of the evidence overlay). Keys that are not in the key map are text.
-    Filter,
-    /// A question is open.
-    Prompt,
-}
-
-impl Context {
-    /// All contexts.
-    pub const ALL: [Self; 9] = [
-        Self::Global,
-        Self::Tree,
-        Self::Guest,
-        Self::Live,
-        Self::Events,
-        Self::Help,
-        Self::Evidence,
-        Self::Filter,
-        Self::Prompt,
-    ];
-
-    /// The name of its table in a key map.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Global => "global",
-            Self::Tree => "tree",
-            Self::Guest => "guest",
-            Self::Live => "live",
-            Self::Events => "events",
-            Self::Help => "help",
-            Self::Evidence => "evidence",
-            Self::Filter => "filter",
-            Self::Prompt => "prompt",
-        }
-    }
-}
 
 /// One action.
 #[derive(Clone, Copy)]

@@ -118,7 +118,7 @@ fn tree_row(model: &mut Model, steps: isize) {
 }
 
 fn event_row(model: &mut Model, steps: isize) {
-    let shown: Vec<u64> = crate::app::events::shown(model).map(|event| event.number).collect();
+    let shown: Vec<u64> = model.shown_events().map(|event| event.number).collect();
     let Some(last) = shown.len().checked_sub(1) else { return };
     let current = match model.screen.events.selected {
         Some(number) => shown.partition_point(|shown| *shown < number).min(last),

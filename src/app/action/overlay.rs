@@ -5,7 +5,7 @@ use crate::app::evidence::Evidence;
 use crate::app::model::Model;
 use crate::app::screen::{Focus, Overlay, Panel};
 use crate::app::tree::{self, Node};
-use crate::app::{events, guest_link, live};
+use crate::app::{guest_link, live};
 use crate::fabric::{Attribute, Entity, EntityId};
 
 pub(super) const HELP: Action = Action {
@@ -87,7 +87,7 @@ fn selected_evidence(model: &Model) -> Option<Evidence> {
                 .or_else(|| rows.iter().find(|row| !row.is_section()))?;
             let cell = row.cells.get(model.screen.guest.cell).or_else(|| row.cells.first())?;
             let (id, attribute) = cell.source.as_ref()?;
-            Evidence::of_reading(model, id, *attribute)
+            Evidence::of_reading(model.sources(), id, *attribute)
         }
         Panel::Live => {
             let graphs = live::graphs(model, target);
@@ -96,9 +96,15 @@ fn selected_evidence(model: &Model) -> Option<Evidence> {
         }
         Panel::Events => {
             let selected = model.screen.events.selected;
-            let event = events::shown(model).rfind(|event| selected.is_none_or(|number| event.number == number))?;
+            let event = model.shown_events().rfind(|event| selected.is_none_or(|number| event.number == number))?;
             let reference = event.evidence.clone()?;
-            Some(Evidence::new(model, format!("event {}", event.number), event.text.clone(), reference, event.line))
+            Some(Evidence::new(
+                model.sources(),
+                format!("event {}", event.number),
+                event.text.clone(),
+                reference,
+                event.line,
+            ))
         }
     }
 }
@@ -116,10 +122,16 @@ fn graph_evidence(model: &Model, graph: &live::Graph) -> Option<Evidence> {
         if let Some((number, _)) = line {
             let raw = model.series.get(key).and_then(|series| series.raw);
             let conclusion = raw.map_or_else(String::new, |raw| format!("{} = {raw}", key.name));
-            return Some(Evidence::new(model, graph.title.clone(), conclusion, observation.reference(), number));
+            return Some(Evidence::new(
+                model.sources(),
+                graph.title.clone(),
+                conclusion,
+                observation.reference(),
+                number,
+            ));
         }
     }
-    Evidence::of_reading(model, &graph.id, graph.attribute)
+    Evidence::of_reading(model.sources(), &graph.id, graph.attribute)
 }
 
 fn entity_in_path(entity: &Entity, path: &str) -> bool {
@@ -142,13 +154,13 @@ fn tree_evidence(model: &Model) -> Option<Evidence> {
                 Entity::PciFunction(_) => Attribute::DeviceId,
                 _ => return None,
             };
-            Evidence::of_reading(model, id, attribute)
+            Evidence::of_reading(model.sources(), id, attribute)
         }
         Node::Target(target) => {
             let id = EntityId::new(target, Entity::Guest);
             [Attribute::RdmaPresence, Attribute::KernelRelease, Attribute::BootId]
                 .into_iter()
-                .find_map(|attribute| Evidence::of_reading(model, &id, attribute))
+                .find_map(|attribute| Evidence::of_reading(model.sources(), &id, attribute))
         }
     }
 }

@@ -6,16 +6,8 @@ mod rdma;
 use super::condition::{self, Gravity};
 use super::format;
 use super::model::Model;
+pub use super::selection::RowKey;
 use crate::fabric::{Attribute, Entity, EntityId, State, TargetId};
-
-/// Names a row, so that a selection stays where it is when rows come and go.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum RowKey {
-    /// A heading.
-    Section(&'static str),
-    /// A row about one entity; the word tells rows of the same entity apart.
-    Entity(Entity, &'static str),
-}
 
 /// One value of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]

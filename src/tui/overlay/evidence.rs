@@ -5,7 +5,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::super::view::{Paint, fit, wrap};
+use super::super::paint::{Paint, fit, wrap};
 use crate::app::evidence::Evidence;
 use crate::app::format;
 

@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::super::view::{Paint, fit, width, wrap};
+use super::super::paint::{Paint, fit, width, wrap};
 use crate::app::action::{self, Context};
 use crate::app::model::Model;
 use crate::app::screen::Focus;

@@ -9,7 +9,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::widgets::{Block, Clear};
 
-use super::view::Paint;
+use super::paint::Paint;
 
 /// Clears a frame of at most this inner size in the middle of `area`, with a title; returns the room inside.
 fn open(frame: &mut Frame<'_>, paint: Paint<'_>, area: Rect, columns: u16, rows: u16, title: String) -> Rect {

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
-use super::super::view::{Paint, wrap};
+use super::super::paint::{Paint, wrap};
 use crate::app::action::Context;
 use crate::app::model::Model;
 use crate::app::prompt::{Prompt, PromptKind};

@@ -5,8 +5,8 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::super::view::{Paint, fit, offset, width, wrap};
-use crate::app::events::{self, Event};
+use super::super::paint::{Paint, fit, offset, width, wrap};
+use crate::app::events::Event;
 use crate::app::format;
 use crate::app::message::Severity;
 use crate::app::model::Model;
@@ -14,7 +14,7 @@ use crate::app::screen::Focus;
 
 /// Draws the panel.
 pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) {
-    let shown: Vec<&Event> = events::shown(model).collect();
+    let shown: Vec<&Event> = model.shown_events().collect();
     let Some(last) = shown.len().checked_sub(1) else {
         let text = if model.events.is_empty() { " nothing happened yet" } else { " nothing passes the filter" };
         frame.render_widget(Paragraph::new(Line::styled(text, paint.theme.dim)), area);

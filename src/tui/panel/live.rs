@@ -5,9 +5,9 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::super::view::{Paint, fit, width, wrap};
+use super::super::paint::{Paint, fit, width, wrap};
 use super::super::widget::graph::{self, Form, GraphSeries};
-use super::guest::target_lines;
+use super::heading::target_lines;
 use crate::app::format;
 use crate::app::live::{self, Ceiling, Graph, GraphUnit, LinePoint};
 use crate::app::model::Model;
@@ -79,9 +79,9 @@ fn heights(model: &Model, graphs: &[Graph], selected: usize, room: usize, availa
     };
     let count = (1..=graphs.len())
         .rev()
-        .find(|count| room_for(*count, super::super::view::offset(selected, graphs.len(), *count)))
+        .find(|count| room_for(*count, super::super::paint::offset(selected, graphs.len(), *count)))
         .unwrap_or(1);
-    let first = super::super::view::offset(selected, graphs.len(), count);
+    let first = super::super::paint::offset(selected, graphs.len(), count);
     let mut heights: Vec<(usize, u16)> = (first..first + count).map(|index| (index, needs[index].0)).collect();
     let used: u16 = heights.iter().map(|(_, height)| *height).sum();
     let mut left = available.saturating_sub(used + u16::from(first + count < graphs.len()));

@@ -2,5 +2,6 @@
 
 pub mod events;
 pub mod guest;
+mod heading;
 pub mod live;
 pub mod tree;

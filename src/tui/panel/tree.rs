@@ -5,7 +5,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::super::view::{Paint, fit, offset, width};
+use super::super::paint::{Paint, fit, offset, width};
 use crate::app::condition::{self, Gravity};
 use crate::app::model::Model;
 use crate::app::screen::Focus;

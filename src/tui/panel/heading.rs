@@ -1,0 +1,68 @@
+//! What stands above the panels of one target: who answers and how well, and the problem, if there is one.
+
+use ratatui::text::{Line, Span};
+
+use super::super::paint::{Paint, fit, width, wrap};
+use crate::app::condition;
+use crate::app::connection::Connection;
+use crate::app::format;
+use crate::app::model::{Model, Target};
+use crate::fabric::TargetId;
+
+/// The target's name, how it is reached and how well it answers; and the problem, if there is one.
+pub fn target_lines<'a>(model: &Model, paint: Paint<'_>, id: &TargetId, room: usize) -> Vec<Line<'a>> {
+    let Some(target) = model.targets.get(id) else { return Vec::new() };
+    let condition = condition::of_target(model, id);
+    let mut spans = vec![
+        Span::styled(format!(" {id}"), paint.theme.title),
+        Span::raw("  "),
+        Span::styled(condition.word, paint.gravity(condition.gravity)),
+    ];
+    let used: usize = spans.iter().map(|span| width(&span.content)).sum();
+    let facts = connection_facts(target);
+    spans.push(Span::styled(fit(&format!("  {facts}"), room.saturating_sub(used), paint.glyphs), paint.theme.dim));
+    let mut lines = vec![Line::from(spans)];
+    if let Connection::BackingOff { problem, .. } | Connection::Failed { problem } = &target.connection {
+        let sentences = [
+            (&problem.what, paint.theme.error),
+            (&problem.cause, paint.theme.text),
+            (&problem.next_step, paint.theme.title),
+        ];
+        for (sentence, style) in sentences {
+            if !sentence.is_empty() {
+                lines.extend(
+                    wrap(sentence, room.saturating_sub(2))
+                        .into_iter()
+                        .map(|line| Line::styled(format!(" {line}"), style)),
+                );
+            }
+        }
+    }
+    let last = target.last_report.max(target.last_sample);
+    if condition::is_stale(model, id)
+        && let Some(last) = last
+    {
+        let text = format!(" the values below are {} old", format::age(last, model.now));
+        lines.push(Line::styled(text, paint.theme.stale));
+    }
+    lines
+}
+
+fn connection_facts(target: &Target) -> String {
+    let mut facts = Vec::new();
+    if let Connection::Connected { via, .. } = &target.connection {
+        facts.push(via.to_string());
+    }
+    if target.connection.is_up() {
+        if let Some(round_trip) = target.round_trip {
+            facts.push(format!("round trip {}", format::duration(round_trip)));
+        }
+        if let Some(offset) = target.clock_offset_ms {
+            facts.push(format!("clock {offset:+} ms"));
+        }
+    }
+    if target.dropped > 0 {
+        facts.push(format!("{} samples dropped", target.dropped));
+    }
+    facts.join("  ")
+}

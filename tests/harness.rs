@@ -215,14 +215,20 @@ fn numbers_on_the_screen_are_read_with_their_prefix() {
 
 #[test]
 fn rates_and_states_are_found_on_the_screen() {
-    let script = "printf 'header\\r\\n \\342\\226\\276 softroce1   ok        | eth1 tx 5 kb/s\\r\\n   softroce1-lab  stale 4s   | x down\\r\\n'; \
-                  printf '%-30s| rxe0/1 packets      tx 2.4 kpkt/s\\r\\n%-30s| #####      rx 7 pkt/s\\r\\n'; read line";
+    let script = "printf 'header\\r\\n \\342\\226\\276 softroce1   ok        \\342\\224\\202 eth1 tx 5 kb/s\\r\\n   softroce1-lab  stale 4s   \\342\\224\\202 x ok\\r\\n'; \
+                  printf '%-30s\\342\\224\\202 rxe0/1 packets      tx 2.4 kpkt/s\\r\\n%-30s\\342\\224\\202 #####      rx 7 pkt/s\\r\\n'; read line";
     let console = shell(script, &[]);
+    let events = shell(
+        "printf ' t  ok \\342\\224\\202 14:03:27  x t: login refused\\r\\n        \\342\\224\\202 error t: login refused\\r\\n'; read line",
+        &[],
+    );
+    events.wait_for("one event", PATIENCE, |view| words::events(view, &["t", "login refused"]).len() == 1);
     console.wait_for("the rates", PATIENCE, |view| words::packets(view) == Some((2400.0, 7.0)));
     console.view(|view| {
         assert!(words::is_up(view, "softroce1") && !words::is_stale(view, "softroce1"));
         assert!(!words::is_up(view, "softroce1-lab") && words::is_stale(view, "softroce1-lab"));
         assert!(!words::is_up(view, "softroce2"), "what is not there is not up");
+        assert!(words::events(view, &[]).is_empty());
     });
 }
 

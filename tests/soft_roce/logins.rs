@@ -63,9 +63,7 @@ fn a_refused_key_is_reported_once_and_not_tried_again() {
 
     let console = console_through(&config);
     console.keys(words::EVENTS);
-    let refusals = |view: &crate::support::pty::View<'_>| {
-        view.rows().iter().filter(|row| row.contains("through") && row.contains(words::KEY_REFUSED)).count()
-    };
+    let refusals = |view: &crate::support::pty::View<'_>| words::events(view, &["through", words::KEY_REFUSED]).len();
     sees(&console, "the refusal among the events", START, |view| refusals(view) > 0);
     lab_assert_eq!(relay.connections(), 1, "one connection was made");
     console.holds_for("one report", Duration::from_secs(25), |view| refusals(view) == 1);

@@ -49,7 +49,7 @@ fn a_snapshot_equals_the_guests_own_tools_after_random_changes() {
         held.push(guest.change(&format!("ip addr add {address} dev eth1"), &format!("ip addr del {address} dev eth1")));
         for pair in 0..chance.number(1, 5) {
             let kind = if chance.number(0, 1) == 0 { "rc" } else { "ud" };
-            processes.push(guest.start(&format!("ibv_{kind}_pingpong -d rxe0 -g 1 -p {}", 19_000 + pair)));
+            processes.push(guest.start(&format!("ibv_{kind}_pingpong -d rxe0 -g 1 -s 128 -p {}", 19_000 + pair)));
         }
         println!("{}: mtu {mtu}, address {address}, {} queue pairs so far", guest.name, processes.len());
     }

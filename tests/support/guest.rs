@@ -45,6 +45,15 @@ impl Guest {
 
     /// Runs a command for at most `within` and gives what came of it.
     pub fn attempt(&self, command: &str, within: Duration) -> Answer {
+        let answer = self.attempt_once(command, within);
+        // The shared connection broke under it, after a reboot: the command did not run.
+        if answer.status == 255 && answer.stderr.contains("mux_client_request_session") {
+            return self.attempt_once(command, within);
+        }
+        answer
+    }
+
+    fn attempt_once(&self, command: &str, within: Duration) -> Answer {
         let mut ssh = Command::new("timeout");
         ssh.args(["-k", "1", &within.as_secs_f64().to_string(), "ssh", "-n", "-F"])
             .arg(&self.config)

@@ -104,7 +104,7 @@ impl NotSeen {
 
 /// A program that runs in a pseudo-terminal. Dropping it ends it.
 pub struct Console {
-    child: Box<dyn Child + Send + Sync>,
+    child: Mutex<Box<dyn Child + Send + Sync>>,
     master: Box<dyn MasterPty + Send>,
     writer: Arc<Mutex<Box<dyn Write + Send>>>,
     shared: Arc<(Mutex<Shared>, Condvar)>,
@@ -142,12 +142,12 @@ impl Console {
             let (shared, writer) = (Arc::clone(&shared), Arc::clone(&writer));
             move || read_all(from, &shared, &writer)
         });
-        Self { child, master: pair.master, writer, shared, reader: Some(reader) }
+        Self { child: Mutex::new(child), master: pair.master, writer, shared, reader: Some(reader) }
     }
 
     /// Its process id.
     pub fn id(&self) -> i32 {
-        i32::try_from(self.child.process_id().expect("a process id")).expect("a process id of ordinary size")
+        i32::try_from(lock(&self.child).process_id().expect("a process id")).expect("a process id of ordinary size")
     }
 
     /// Types these keys; escape sequences are written as such (`"\x1b[B"` is the down arrow).
@@ -171,7 +171,8 @@ impl Console {
         match self.look(within, &mut condition) {
             Ok(()) => start.elapsed(),
             Err(why) => {
-                panic!("waited {:.1} s for {what}, {}:\n{}", start.elapsed().as_secs_f64(), why.words(), self.framed())
+                let waited = start.elapsed().as_secs_f64();
+                panic!("waited {waited:.1} s for {what}, {}:\n{}{}", why.words(), self.framed(), self.end(why))
             }
         }
     }
@@ -182,8 +183,19 @@ impl Console {
         match self.look(time, &mut |view| !condition(view)) {
             Err(NotSeen::InVain) => {}
             Ok(()) => panic!("{what}: did not hold for {:.1} s:\n{}", time.as_secs_f64(), self.framed()),
-            Err(NotSeen::Ended) => panic!("{what}: the program ended:\n{}", self.framed()),
+            Err(NotSeen::Ended) => panic!("{what}: the program ended:\n{}{}", self.framed(), self.end(NotSeen::Ended)),
         }
+    }
+
+    /// How a program ended and what it wrote last, for messages.
+    fn end(&self, why: NotSeen) -> String {
+        if why != NotSeen::Ended {
+            return String::new();
+        }
+        let status = lock(&self.child).try_wait();
+        let written = self.written();
+        let tail = String::from_utf8_lossy(&written[written.len().saturating_sub(400)..]).escape_debug().to_string();
+        format!("\nstatus {status:?}, last written: {tail}")
     }
 
     fn look(&self, within: Duration, condition: &mut dyn FnMut(&View<'_>) -> bool) -> Result<(), NotSeen> {
@@ -249,7 +261,7 @@ impl Console {
             }
         }
         loop {
-            if let Some(status) = self.child.try_wait().expect("a status") {
+            if let Some(status) = lock(&self.child).try_wait().expect("a status") {
                 return status;
             }
             assert!(Instant::now() < deadline, "the program closed its terminal and still runs");
@@ -260,7 +272,7 @@ impl Console {
     /// Ends it the hard way, as `kill -9` does.
     pub fn kill_hard(&mut self) {
         signal(self.id(), rustix::process::Signal::KILL);
-        self.child.wait().expect("a killed program ends");
+        lock(&self.child).wait().expect("a killed program ends");
     }
 
     /// Sends it a signal.
@@ -271,9 +283,9 @@ impl Console {
 
 impl Drop for Console {
     fn drop(&mut self) {
-        if !matches!(self.child.try_wait(), Ok(Some(_))) {
+        if !matches!(lock(&self.child).try_wait(), Ok(Some(_))) {
             signal(self.id(), rustix::process::Signal::KILL);
-            let _ = self.child.wait();
+            let _ = lock(&self.child).wait();
         }
         // The thread ends with the terminal. A grandchild that still holds it must not hang the test.
         if lock(&self.shared.0).ended

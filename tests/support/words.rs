@@ -35,16 +35,16 @@ pub const NEEDS_PRIVILEGE: &str = "needs privilege";
 pub const CEILING_UNKNOWN: [&str; 2] = ["ceiling", "unknown"];
 /// A target whose values are old.
 pub const STALE: &str = "stale";
-/// Words by which a target in the tree is not up.
-pub const NOT_UP: [&str; 7] = ["stale", "down", "waiting", "connecting", "reading", "asks", "failed"];
+/// A target whose values come in.
+pub const OK: &str = "ok";
 /// A refused key, in Events.
 pub const KEY_REFUSED: &str = "login refused";
 /// A reboot, in Events.
 pub const REBOOTED: &str = "was rebooted";
 /// Title of the graph of a port's packets, in *Live*.
 pub const PACKETS: &str = "rxe0/1 packets";
-/// Cells of the fabric tree, which stands on the left.
-pub const TREE_WIDTH: usize = 29;
+/// Stands between the fabric tree and the panel.
+pub const BORDER: char = '│';
 /// Rows of a graph, its title included, in which its newest values stand.
 const GRAPH_ROWS: usize = 6;
 
@@ -55,18 +55,33 @@ pub fn queue_pairs_of(owner: &str, process: u64, pairs: usize) -> [String; 2] {
 
 /// What the fabric tree says of a target, without the rest of the row.
 pub fn tree_row(view: &View<'_>, target: &str) -> Option<String> {
-    let left = |row: String| row.chars().take(TREE_WIDTH).collect::<String>();
+    let left = |row: String| row.split(BORDER).next().unwrap_or_default().to_owned();
     view.rows().into_iter().skip(1).map(left).find(|left| left.split_whitespace().any(|word| word == target))
 }
 
-/// True if the target stands in the tree and nothing there says that it is not up.
+/// True if the tree says that the target is as it should be.
 pub fn is_up(view: &View<'_>, target: &str) -> bool {
-    tree_row(view, target).is_some_and(|left| !NOT_UP.iter().any(|word| left.contains(word)))
+    tree_row(view, target).is_some_and(|left| left.split_whitespace().any(|word| word == OK))
 }
 
 /// True if the tree says that the target is stale.
 pub fn is_stale(view: &View<'_>, target: &str) -> bool {
-    tree_row(view, target).is_some_and(|left| left.contains(STALE))
+    tree_row(view, target).is_some_and(|left| left.split_whitespace().any(|word| word == STALE))
+}
+
+/// The rows of *Events* that hold all of these texts: each begins with its time of day, `14:03:27`.
+pub fn events(view: &View<'_>, texts: &[&str]) -> Vec<String> {
+    let is_time = |word: &str| {
+        let parts: Vec<&str> = word.split(':').collect();
+        parts.len() == 3 && parts.iter().all(|part| part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let right = |row: String| row.split_once(BORDER).map(|(_, right)| right.trim_start().to_owned());
+    view.rows()
+        .into_iter()
+        .filter_map(right)
+        .filter(|row| row.split_whitespace().next().is_some_and(is_time))
+        .filter(|row| texts.iter().all(|text| row.contains(text)))
+        .collect()
 }
 
 /// Packets a second, sent and received, as *Live* shows them for the port.

@@ -150,7 +150,7 @@ fn a_link_that_goes_down_is_an_error_with_evidence_and_stands_first() {
     reported(&mut model, 2, report("linux.rdma", port(PortState::Down)));
     let event = model.events.iter().next_back().expect("an event").clone();
     assert_eq!(event.severity, Severity::Error);
-    assert_eq!(event.text, "rdma-port rxe0/1 state: ACTIVE -> DOWN");
+    assert_eq!(event.text, "rxe0/1 state: ACTIVE -> DOWN");
     let rows = guest_link::rows(&model, &target());
     assert_eq!(rows[0].label, "Attention");
     assert_eq!(rows[1].label, "rxe0/1");

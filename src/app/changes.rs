@@ -151,6 +151,10 @@ fn changed(
     };
     let what = match id.entity {
         Entity::Guest => attribute.label().to_owned(),
+        // Their names say what they are.
+        Entity::RdmaPort { .. } | Entity::RdmaDevice(_) | Entity::Netdev(_) => {
+            format!("{} {}", id.entity.name(), attribute.label())
+        }
         _ => format!("{} {}", id.entity, attribute.label()),
     };
     Some(event(at, id, severity, format!("{what}: {} -> {}", words(before), words(now)), fabric.reading(id, attribute)))

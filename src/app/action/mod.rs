@@ -10,6 +10,7 @@ mod panels;
 mod targets;
 mod text;
 
+use super::connection::Connection;
 pub use super::context::Context;
 use super::effect::Effect;
 use super::model::Model;
@@ -123,6 +124,14 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
             &panels::NEXT_FOCUS,
             &targets::READ_NOW,
         ],
+        // What helps a target that cannot be read comes first.
+        Context::Global | Context::Tree | Context::Guest | Context::Events
+            if model.selected_target().and_then(|id| model.targets.get(id)).is_some_and(|target| {
+                matches!(target.connection, Connection::BackingOff { .. } | Connection::Failed { .. })
+            }) =>
+        {
+            &[&overlay::HELP, &leave::QUIT, &targets::RECONNECT, &targets::NEXT, &panels::NEXT_FOCUS, &text::FILTER]
+        }
         Context::Global | Context::Tree | Context::Guest | Context::Events => &[
             &overlay::HELP,
             &leave::QUIT,

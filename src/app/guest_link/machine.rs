@@ -46,6 +46,15 @@ impl Builder<'_> {
         self.labelled(entity, attribute)
     }
 
+    /// True if several attributes are missing for one and the same reason.
+    fn same_cause(&self, entity: &Entity, attributes: &[Attribute]) -> bool {
+        let id = self.id(entity);
+        let state = |attribute: &Attribute| self.model.fabric.reading(&id, *attribute).map(|reading| &reading.state);
+        let first = attributes.first().and_then(state);
+        first.is_some_and(|first| first.known().is_none())
+            && attributes.iter().all(|attribute| state(attribute) == first)
+    }
+
     /// Locked memory, memory management, NUMA, and what VMware Tools say of the VM's memory.
     pub(super) fn limits(&self) -> Vec<Row> {
         let guest = Entity::Guest;
@@ -76,11 +85,13 @@ impl Builder<'_> {
             &[Attribute::Balloon, Attribute::HostSwap, Attribute::MemoryReservation, Attribute::MemoryLimit],
             &[Attribute::CpuReservation, Attribute::CpuLimit, Attribute::HostProcessorSpeed],
         ] {
+            // Where one program tells all of them and is missing, it is told once.
+            let shown = if self.same_cause(&guest, attributes) { &attributes[..1] } else { attributes };
             rows.extend(Self::row(
                 &guest,
                 attributes[0].name(),
                 attributes[0].label().to_owned(),
-                attributes
+                shown
                     .iter()
                     .enumerate()
                     .map(

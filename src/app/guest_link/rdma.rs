@@ -144,7 +144,7 @@ impl Builder<'_> {
         {
             rows.push(Row {
                 key: RowKey::Entity(Entity::Guest, "foreign"),
-                label: "other users'".to_owned(),
+                label: "other users' QPs".to_owned(),
                 cells: vec![cell],
             });
         }

@@ -30,7 +30,8 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
     let [list, below] = Layout::vertical([Constraint::Min(0), Constraint::Length(detail_height)]).areas(area);
     let focused = model.screen.focus == Focus::Panel;
     let target_room = shown.iter().filter_map(|event| event.target.as_ref()).map(|id| width(id.as_str())).max();
-    let target_room = target_room.unwrap_or(0).min(room / 4);
+    // Where there is little room, names stand without a column of their own.
+    let target_room = if room < 80 { 0 } else { target_room.unwrap_or(0).min(room / 4) };
     let height = usize::from(list.height);
     let lines: Vec<Line<'_>> = shown
         .iter()
@@ -63,17 +64,17 @@ fn mark<'a>(event: &Event, paint: Paint<'a>) -> Span<'a> {
 
 fn event_line<'a>(event: &Event, paint: Paint<'a>, room: usize, target_room: usize) -> Line<'a> {
     let target = event.target.as_ref().map_or("", |id| id.as_str());
-    let target = fit(target, target_room, paint.glyphs);
-    let gap = " ".repeat(target_room.saturating_sub(width(&target)) + 2);
+    let target = if target_room == 0 { target.to_owned() } else { fit(target, target_room, paint.glyphs) };
+    let gap = " ".repeat(target_room.saturating_sub(width(&target)) + 1);
     let clock = format::clock(event.at, paint.zone);
-    let text_room = room.saturating_sub(1 + width(&clock) + 2 + 2 + target_room + 2);
+    let text_room = room.saturating_sub(1 + width(&clock) + 1 + 2 + width(&target) + width(&gap));
     let style = match event.severity {
         Severity::Info => paint.theme.text,
         Severity::Warning => paint.theme.warning,
         Severity::Error => paint.theme.error,
     };
     Line::from(vec![
-        Span::styled(format!(" {clock}  "), paint.theme.dim),
+        Span::styled(format!(" {clock} "), paint.theme.dim),
         mark(event, paint),
         Span::styled(target, paint.theme.title),
         Span::raw(gap),

@@ -4,6 +4,7 @@
 #[path = "screens/guest.rs"]
 mod guest;
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -64,7 +65,7 @@ fn styles(buffer: &Buffer) -> String {
             .map(|(first, last, style)| format!("{first}-{last} {style}"))
             .collect();
         if !runs.is_empty() {
-            text.push_str(&format!("{y:2}: {}\n", runs.join(", ")));
+            writeln!(text, "{y:2}: {}", runs.join(", ")).expect("a string takes all");
         }
     }
     text

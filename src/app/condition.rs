@@ -85,9 +85,9 @@ pub fn is_stale(model: &Model, id: &TargetId) -> bool {
 pub fn of_value(attribute: Attribute, state: &State<Value>) -> Gravity {
     match state {
         State::Known(Value::PortState(PortState::Active)) => Gravity::Good,
-        State::Known(Value::PortState(PortState::Down))
-        | State::Known(Value::QueuePairState(QueuePairState::Error)) => Gravity::Bad,
-        State::Known(Value::PortState(_) | Value::QueuePairState(QueuePairState::SendQueueError)) => Gravity::Warning,
+        State::Known(Value::PortState(PortState::Down) | Value::QueuePairState(QueuePairState::Error)) => Gravity::Bad,
+        State::Known(Value::PortState(_) | Value::QueuePairState(QueuePairState::SendQueueError))
+        | State::Failed(_) => Gravity::Warning,
         State::Known(Value::Text(text)) if attribute == Attribute::OperationalState => match text.as_str() {
             "up" => Gravity::Good,
             "down" | "lowerlayerdown" | "notpresent" => Gravity::Bad,
@@ -100,7 +100,6 @@ pub fn of_value(attribute: Attribute, state: &State<Value>) -> Gravity {
             _ => Gravity::Neutral,
         },
         State::Known(_) | State::Empty => Gravity::Neutral,
-        State::Failed(_) => Gravity::Warning,
         State::NotAvailable
         | State::NotPublished(_)
         | State::NotObservable(_)

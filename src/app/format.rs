@@ -25,9 +25,7 @@ fn scaled(value: f64, step: f64, prefixes: &[&str]) -> String {
     }
     let number = if value == 0.0 {
         "0".to_owned()
-    } else if index == 0 && value.fract() == 0.0 {
-        format!("{value:.0}")
-    } else if value.abs() >= 99.95 {
+    } else if (index == 0 && value.fract() == 0.0) || value.abs() >= 99.95 {
         format!("{value:.0}")
     } else if value.abs() >= 9.995 {
         trimmed(&format!("{value:.1}"))
@@ -115,14 +113,13 @@ pub fn clock(at: Timestamp, zone: &jiff::tz::TimeZone) -> String {
 /// A value with the unit of its attribute.
 pub fn value(attribute: Attribute, value: &Value) -> String {
     match (attribute.unit(), value) {
-        (Unit::Bytes, Value::Count(u64::MAX)) => "unlimited".to_owned(),
+        (Unit::Bytes | Unit::Megahertz | Unit::Mebibytes, Value::Count(u64::MAX)) => "unlimited".to_owned(),
         // An MTU is read as the number that was typed.
         (Unit::Bytes, Value::Count(count)) if matches!(attribute, Attribute::Mtu | Attribute::PathMtu) => {
             count.to_string()
         }
         (Unit::Bytes, Value::Count(count)) => bytes(*count),
         (Unit::BitsPerSecond, Value::Count(count)) => bits_per_second(*count as f64),
-        (Unit::Megahertz, Value::Count(u64::MAX)) | (Unit::Mebibytes, Value::Count(u64::MAX)) => "unlimited".to_owned(),
         (Unit::Megahertz, Value::Count(count)) => format!("{count} MHz"),
         (Unit::Mebibytes, Value::Count(count)) => format!("{count} MiB"),
         (Unit::Milliseconds, Value::Count(count)) => format!("{count} ms"),

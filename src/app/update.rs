@@ -32,7 +32,7 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
             model.screen.columns = columns;
             model.screen.rows = rows;
         }
-        Message::Connection { target, at, connection } => connected(model, &target, at, connection),
+        Message::Connection { target, at, connection } => connected(model, &target, at, &connection),
         Message::Report { at, report } => reported(model, at, &report),
         Message::Sample(sample) => sampled(model, &sample),
         Message::Gap { target, at, dropped } => {
@@ -93,11 +93,11 @@ fn tell(model: &mut Model, at: Timestamp, target: Option<&TargetId>, severity: S
     });
 }
 
-fn connected(model: &mut Model, id: &TargetId, at: Timestamp, connection: Connection) {
+fn connected(model: &mut Model, id: &TargetId, at: Timestamp, connection: &Connection) {
     model.now = model.now.max(at);
     let Some(target) = model.targets.get_mut(id) else { return };
     let before = std::mem::replace(&mut target.connection, connection.clone());
-    let (severity, text) = match &connection {
+    let (severity, text) = match connection {
         Connection::Connected { via, .. } => {
             target.told_stale = false;
             target.told_problem = None;

@@ -1,7 +1,7 @@
 //! What the counters of RDMA drivers and network interfaces mean: their unit and direction depend on the driver.
 //!
-//! `port_xmit_data` of an mlx5 device counts 4-byte words, `tx_bytes` of bnxt_re counts bytes, rxe counts no bytes at
-//! all, and vmw_pvrdma counts nothing. Who draws a graph must know which.
+//! `port_xmit_data` of an mlx5 device counts 4-byte words, `tx_bytes` of `bnxt_re` counts bytes, rxe counts no bytes at
+//! all, and `vmw_pvrdma` counts nothing. Who draws a graph must know which.
 
 use serde::{Deserialize, Serialize};
 

@@ -131,7 +131,7 @@ pub fn step(before: Option<(u64, u64)>, uptime: u64, raw: u64, scale: u64) -> St
         return Step::Rate(per_second(raw - raw_before));
     }
     // Only a fall from the top half of 32 bits into the bottom half looks like a wrap; anything else is a reset.
-    if raw_before < WRAP_32 && raw_before >= WRAP_32 / 2 && raw < WRAP_32 / 2 {
+    if (WRAP_32 / 2..WRAP_32).contains(&raw_before) && raw < WRAP_32 / 2 {
         return Step::Wrapped(per_second(WRAP_32 - raw_before + raw));
     }
     Step::Reset

@@ -84,13 +84,10 @@ impl Fabric {
         }
         for (entity, now) in said {
             let id = EntityId::new(&report.target, entity.clone());
-            let record = match self.records.get_mut(&id) {
-                Some(record) => record,
-                None => {
-                    changes.push(Change::Appeared(id.clone()));
-                    self.records.entry(id.clone()).or_default()
-                }
-            };
+            if !self.records.contains_key(&id) {
+                changes.push(Change::Appeared(id.clone()));
+            }
+            let record = self.records.entry(id.clone()).or_default();
             let attributes: BTreeSet<Attribute> = now
                 .keys()
                 .copied()

@@ -164,7 +164,7 @@ macro_rules! named_states {
 }
 
 named_states! {
-    /// Logical state of an RDMA port (IBTA PortState).
+    /// Logical state of an RDMA port (IBTA `PortState`).
     PortState {
         /// No state change.
         Nop = "NOP",
@@ -275,7 +275,7 @@ impl Gid {
         Ipv6Addr::from(self.0).to_ipv4_mapped()
     }
 
-    /// True for a GID made from the hardware address (fe80::/10).
+    /// True for a GID made from the hardware address (`fe80::/10`).
     pub fn is_link_local(&self) -> bool {
         Ipv6Addr::from(self.0).is_unicast_link_local()
     }
@@ -331,8 +331,8 @@ pub struct MacAddress(pub [u8; 6]);
 
 impl fmt::Display for MacAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d, e, f] = self.0;
-        write!(formatter, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}")
+        let octets = self.0.map(|octet| format!("{octet:02x}"));
+        formatter.write_str(&octets.join(":"))
     }
 }
 

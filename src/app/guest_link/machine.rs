@@ -225,7 +225,7 @@ impl Builder<'_> {
             .collect()
     }
 
-    /// Variables of the login that steer UCX, Open MPI, PMIx, NCCL and Slurm.
+    /// Variables of the login that steer UCX, Open MPI, `PMIx`, NCCL and Slurm.
     pub(super) fn environment(&self) -> Vec<Row> {
         self.entities(|entity| matches!(entity, Entity::Variable(_)))
             .into_iter()

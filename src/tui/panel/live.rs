@@ -115,14 +115,14 @@ fn axis_line<'a>(model: &Model, paint: Paint<'_>) -> Line<'a> {
 }
 
 fn nothing<'a>(model: &Model, paint: Paint<'_>, room: usize) -> Vec<Line<'a>> {
-    let text = if !model.screen.filter.is_empty() {
-        "nothing passes the filter".to_owned()
-    } else {
+    let text = if model.screen.filter.is_empty() {
         let presence = model.selected_target().and_then(|target| {
             let guest = crate::fabric::EntityId::new(target, Entity::Guest);
             model.fabric.text(&guest, Attribute::RdmaPresence)
         });
         presence.map_or_else(|| "no counters were read yet".to_owned(), ToOwned::to_owned)
+    } else {
+        "nothing passes the filter".to_owned()
     };
     wrap(&text, room).into_iter().map(|line| Line::styled(format!(" {line}"), paint.theme.dim)).collect()
 }

@@ -3,8 +3,7 @@
 
 mod support;
 
-use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use support::pty::{Console, Size, View};
@@ -55,14 +54,28 @@ impl Job {
         Self { shell, home }
     }
 
-    fn pid_file(&self) -> PathBuf {
-        self.home.path().join("pid")
+    fn pid(&self) -> i32 {
+        let text = std::fs::read_to_string(self.home.path().join("pid")).expect("the number of the console");
+        text.trim().parse().expect("a number")
     }
 
     fn signal(&self, signal: Signal) {
-        let text = std::fs::read_to_string(self.pid_file()).expect("the number of the console");
-        let pid = Pid::from_raw(text.trim().parse().expect("a number")).expect("not zero");
-        kill_process(pid, signal).expect("the console lives");
+        kill_process(Pid::from_raw(self.pid()).expect("not zero"), signal).expect("the console lives");
+    }
+
+    /// Waits until the process is stopped. A signal that continues it has done so when it was sent.
+    #[track_caller]
+    fn wait_until_stopped(&self) {
+        let deadline = Instant::now() + PATIENCE;
+        let file = format!("/proc/{}/stat", self.pid());
+        let is_stopped = || {
+            let text = std::fs::read_to_string(&file).expect("the console lives");
+            text.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('T'))
+        };
+        while !is_stopped() {
+            assert!(Instant::now() < deadline, "it still runs");
+            std::thread::park_timeout(Duration::from_millis(5));
+        }
     }
 
     #[track_caller]
@@ -73,16 +86,10 @@ impl Job {
     /// The shell's terminal is as it was: lines are edited and echoed.
     #[track_caller]
     fn assert_sane(&self, word: &str) {
-        self.shell.keys(&format!(
-            "clear; stty -a | tr ' ;' '\\n\\n' | grep -cxE 'icanon|echo|icrnl|opost|isig'; echo {word}-$((1+1))\r"
-        ));
-        let done = format!("{word}-2");
-        self.shell.wait_for("the state of the terminal", PATIENCE, |view| view.has(&done));
-        self.shell.view(|view| {
-            let rows = view.rows();
-            let end = rows.iter().position(|row| row.trim() == done).expect("just seen");
-            assert_eq!(rows[end - 1].trim(), "5", "{rows:?}");
-        });
+        let count = "stty -a | tr ' ;' '\\n\\n' | grep -cxE 'icanon|echo|icrnl|opost|isig'";
+        self.shell.keys(&format!("clear; echo {word}-$({count})\r"));
+        let all = format!("{word}-5");
+        self.shell.wait_for("the state of the terminal", PATIENCE, |view| view.has(&all));
     }
 
     #[track_caller]
@@ -165,6 +172,7 @@ fn a_stop_from_outside_is_like_ctrl_z_and_continuing_in_the_background_keeps_it_
     job.signal(Signal::TSTP);
     job.wait_for_shell("the shell after a stop");
     job.signal(Signal::CONT);
+    job.wait_until_stopped();
     job.assert_sane("continued");
     job.shell.view(|view| assert!(!view.is_alternate()));
     job.foreground();

@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 use std::io::{self, ErrorKind, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -16,7 +16,7 @@ use futures::Stream;
 use ratatui::layout::Size;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
-use rustix::process::{Signal, getpgrp, getsid, kill_current_process_group};
+use rustix::process::{Signal, getpgrp, getpid, getsid, kill_process};
 use rustix::termios::{LocalModes, OptionalActions, Termios, isatty, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr};
 
 /// What is switched on, in this order, and off, in the opposite one.
@@ -46,6 +46,9 @@ pub trait Device: Write {
     fn stop(&mut self) -> io::Result<bool>;
     /// After the process was stopped and continued by others: waits for the foreground and enters again if need be.
     fn resume(&mut self) -> io::Result<()>;
+    /// Wakes the reader of events if something typed is still waiting for it: it is told of each arrival once, and forgets
+    /// that when a signal or a hand-over arrives in the same moment; the key would wait for the next one.
+    fn nudge(&self);
     /// True if the terminal no longer exists.
     fn is_gone(&self) -> bool;
     /// Its size in cells.
@@ -143,7 +146,7 @@ impl Device for Tty {
             return Ok(false); // the first job of its session: nobody is there to continue it
         }
         self.shared.leave();
-        kill_current_process_group(Signal::STOP)?;
+        stop_job()?;
         self.shared.wait_for_foreground()?;
         Ok(true)
     }
@@ -154,14 +157,15 @@ impl Device for Tty {
         if modes.local_modes.intersects(LocalModes::ICANON | LocalModes::ECHO) { self.enter() } else { Ok(()) }
     }
 
+    fn nudge(&self) {
+        if self.shared.poll(PollFlags::IN).contains(PollFlags::IN) && !self.shared.is_in_background() {
+            // Setting the modes that are set already changes nothing, and wakes all who wait for the terminal.
+            let _ = tcsetattr(&self.shared.device, OptionalActions::Now, &self.shared.raw());
+        }
+    }
+
     fn is_gone(&self) -> bool {
-        let hung_up = |device: BorrowedFd<'_>| {
-            let mut asked = [PollFd::new(&device, PollFlags::empty())];
-            let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-            poll(&mut asked, Some(&now)).is_ok()
-                && asked[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
-        };
-        hung_up(self.shared.device.as_fd())
+        self.shared.poll(PollFlags::empty()).intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
     }
 
     fn size(&self) -> Size {
@@ -227,6 +231,13 @@ impl Shared {
         Ok(())
     }
 
+    /// What is the case now, of these and of the end of the terminal.
+    fn poll(&self, flags: PollFlags) -> PollFlags {
+        let mut asked = [PollFd::new(&self.device, flags)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        if poll(&mut asked, Some(&now)).is_ok() { asked[0].revents() } else { PollFlags::empty() }
+    }
+
     /// False too for a terminal that does not control this process and so knows no foreground.
     fn is_in_background(&self) -> bool {
         tcgetpgrp(&self.device).is_ok_and(|group| group != getpgrp())
@@ -235,10 +246,22 @@ impl Shared {
     /// A process that is continued in the background stops again: drawing there would spoil the shell's screen.
     fn wait_for_foreground(&self) -> io::Result<()> {
         while self.is_in_background() {
-            kill_current_process_group(Signal::STOP)?;
+            stop_job()?;
         }
         Ok(())
     }
+}
+
+/// Stops this process, and the leader of its job (a script that runs it), for which the shell waits. Not the whole job: a
+/// child that is stopped just before it becomes another program holds a thread of this one in the kernel, which then cannot
+/// stop either, and the shell would wait for ever.
+fn stop_job() -> io::Result<()> {
+    let leader = getpgrp();
+    if leader != getpid() {
+        // A leader that has ended already needs no stopping.
+        let _ = kill_process(leader, Signal::STOP);
+    }
+    Ok(kill_process(getpid(), Signal::STOP)?)
 }
 
 /// Makes panics leave the terminal sane. On the thread that draws, the terminal is left before the message is printed.

@@ -232,6 +232,7 @@ impl<P: Program, D: Device> Console<P, D> {
     }
 
     fn check(&mut self) {
+        self.device.nudge();
         if self.device.is_gone() {
             self.wanted = Some(Wanted::Exit(Exit::TerminalGone));
         } else if let Some(text) = background_panic() {
@@ -293,11 +294,14 @@ impl<P: Program, D: Device> Console<P, D> {
     /// Gives the terminal to the shell until it gives it back.
     fn suspend(&mut self) -> io::Result<()> {
         self.events = None; // else its reader would take the shell's keys
-        if self.device.stop().map_err(|error| told("the program cannot be suspended", &error))? {
+        let stopped = self.device.stop().map_err(|error| told("the program cannot be suspended", &error))?;
+        if stopped {
             self.device.enter().map_err(|error| told("the terminal cannot be taken again", &error))?;
+        }
+        self.events = Some(self.device.events());
+        if stopped {
             self.taken_again();
         } else {
-            self.events = Some(self.device.events());
             self.notice(Severity::Info, "cannot suspend: no shell is there that could continue the console");
         }
         Ok(())
@@ -305,14 +309,12 @@ impl<P: Program, D: Device> Console<P, D> {
 
     /// Others stopped the process and continued it; the shell may have changed everything meanwhile.
     fn resume(&mut self) -> io::Result<()> {
-        self.events = None;
         self.device.resume().map_err(|error| told("the terminal cannot be taken again", &error))?;
         self.taken_again();
         Ok(())
     }
 
     fn taken_again(&mut self) {
-        self.events = Some(self.device.events());
         self.keys.forget();
         self.resized = Some(self.device.size());
         self.limiter.request(Reason::Answer);

@@ -121,6 +121,8 @@ pub enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
+    /// List the keys and what they do
+    Keys,
     /// List the themes
     Themes,
     /// Print a completion script for a shell
@@ -155,8 +157,8 @@ pub enum ConfigCommand {
 }
 
 /// Commands of the contract that are not built yet.
-const NOT_BUILT: [&str; 12] =
-    ["demo", "diff", "check", "lint", "explain", "bench", "baseline", "tune", "replay", "collector", "checks", "keys"];
+const NOT_BUILT: [&str; 11] =
+    ["demo", "diff", "check", "lint", "explain", "bench", "baseline", "tune", "replay", "collector", "checks"];
 
 /// Reads the words of the command line. Help and version come as an error of their own kind, as clap has it.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {

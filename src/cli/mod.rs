@@ -6,6 +6,7 @@ pub mod console;
 pub mod doctor;
 pub mod document;
 pub mod generate;
+pub mod keys;
 pub mod output;
 pub mod snapshot;
 mod text;
@@ -150,6 +151,7 @@ fn dispatch(arguments: &Arguments) -> Result<Exit, Failure> {
         Some(Command::Config { command: ConfigCommand::Init }) => config::init(global),
         Some(Command::Config { command: ConfigCommand::Show }) => config::show(global),
         Some(Command::Config { command: ConfigCommand::Path }) => config::path(global),
+        Some(Command::Keys) => keys::run(global),
         Some(Command::Themes) => themes::run(global),
         Some(Command::Completions { shell }) => generate::completions(*shell),
         Some(Command::Man) => generate::manual(),

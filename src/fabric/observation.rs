@@ -122,6 +122,11 @@ impl Observation {
         ObservationRef { target: self.target.clone(), source: self.source.clone(), sequence: self.sequence }
     }
 
+    /// True if the read ran to its end and all of its output is here, whatever it said.
+    pub fn is_whole(&self) -> bool {
+        matches!(self.outcome, Outcome::Exit(_)) && self.cut == 0
+    }
+
     /// Lines of standard output with their numbers, from 1.
     pub fn lines(&self) -> impl Iterator<Item = (u32, &str)> {
         self.stdout.lines().zip(1u32..).map(|(line, number)| (number, line))

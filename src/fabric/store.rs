@@ -60,43 +60,54 @@ pub struct Fabric {
 
 impl Fabric {
     /// Takes in a report: it replaces all that the same probe said of that target before. Returns what changed; the
-    /// first report of a probe changes nothing, it only tells what there is.
+    /// first report of a probe changes nothing, it only tells what there is. A report that was cut short says nothing
+    /// about what it does not mention: that stays, and grows old.
     pub fn apply(&mut self, report: &Report) -> Vec<Change> {
-        let first = self.reported.insert((report.target.clone(), report.probe.clone()));
+        let whole = report.observations.iter().all(|observation| observation.is_whole());
+        self.take_in(&report.target, &report.probe, &report.facts, whole)
+    }
+
+    /// Takes in all the states that one tick of a stream told, like a report of a probe of that name.
+    pub fn apply_facts(&mut self, target: &TargetId, probe: &SourceId, facts: &[Fact]) -> Vec<Change> {
+        self.take_in(target, probe, facts, true)
+    }
+
+    fn take_in(&mut self, target: &TargetId, probe: &SourceId, facts: &[Fact], whole: bool) -> Vec<Change> {
+        let key = (target.clone(), probe.clone());
+        let first = !self.reported.contains(&key);
+        if whole {
+            self.reported.insert(key);
+        }
         let mut said: BTreeMap<&Entity, Said> = BTreeMap::new();
-        for fact in &report.facts {
+        for fact in facts {
             said.entry(&fact.entity).or_default().insert(fact.attribute, fact.reading.clone());
         }
         let mut changes = Vec::new();
-        let gone: Vec<EntityId> = self
-            .of_target(&report.target)
-            .filter(|(id, record)| record.by_probe.contains_key(&report.probe) && !said.contains_key(&id.entity))
-            .map(|(id, _)| id.clone())
-            .collect();
-        for id in gone {
-            if let Some(record) = self.records.get_mut(&id) {
-                record.by_probe.remove(&report.probe);
-                if record.by_probe.is_empty() {
-                    self.records.remove(&id);
-                    changes.push(Change::Vanished(id));
-                }
-            }
+        if whole {
+            self.drop_unsaid(target, probe, &said, &mut changes);
         }
-        for (entity, now) in said {
-            let id = EntityId::new(&report.target, entity.clone());
+        for (entity, mut now) in said {
+            let id = EntityId::new(target, entity.clone());
             if !self.records.contains_key(&id) {
                 changes.push(Change::Appeared(id.clone()));
             }
             let record = self.records.entry(id.clone()).or_default();
-            let attributes: BTreeSet<Attribute> = now
-                .keys()
-                .copied()
-                .chain(record.by_probe.get(&report.probe).into_iter().flat_map(|said| said.keys().copied()))
-                .collect();
+            let own = record.by_probe.get(probe).cloned().unwrap_or_default();
+            let attributes: BTreeSet<Attribute> = now.keys().chain(own.keys()).copied().collect();
             let before: Vec<Option<State<Value>>> =
                 attributes.iter().map(|a| record.best(*a).map(|reading| reading.state.clone())).collect();
-            record.by_probe.insert(report.probe.clone(), now);
+            if !whole {
+                for (attribute, reading) in &own {
+                    now.entry(*attribute).or_insert_with(|| reading.clone());
+                }
+            }
+            record.by_probe.insert(probe.clone(), now);
+            let state = |said: Option<&Said>, attribute| said?.get(&attribute).map(|reading| reading.state.clone());
             for (attribute, before) in attributes.into_iter().zip(before) {
+                // Where probes disagree, each repeats its own word: that is no change.
+                if state(Some(&own), attribute) == state(record.by_probe.get(probe), attribute) {
+                    continue;
+                }
                 let Some(now) = record.best(attribute).map(|reading| reading.state.clone()) else { continue };
                 if before.as_ref() != Some(&now) {
                     changes.push(Change::Changed { id: id.clone(), attribute, before, now });
@@ -106,35 +117,28 @@ impl Fabric {
         if first { Vec::new() } else { changes }
     }
 
-    /// Takes in single facts beside what the probe said before (the states that a stream reads each second).
-    pub fn apply_facts(&mut self, target: &TargetId, probe: &SourceId, facts: &[Fact]) -> Vec<Change> {
-        let mut changes = Vec::new();
-        for fact in facts {
-            let id = EntityId::new(target, fact.entity.clone());
-            let record = self.records.entry(id.clone()).or_default();
-            let before = record.best(fact.attribute).map(|reading| reading.state.clone());
-            record.by_probe.entry(probe.clone()).or_default().insert(fact.attribute, fact.reading.clone());
-            if before.as_ref() != Some(&fact.reading.state)
-                && let Some(before) = before
-            {
-                changes.push(Change::Changed {
-                    id,
-                    attribute: fact.attribute,
-                    before: Some(before),
-                    now: fact.reading.state.clone(),
-                });
+    /// Takes back what a probe said of entities that it no longer mentions.
+    fn drop_unsaid(
+        &mut self,
+        target: &TargetId,
+        probe: &SourceId,
+        said: &BTreeMap<&Entity, Said>,
+        changes: &mut Vec<Change>,
+    ) {
+        let gone: Vec<EntityId> = self
+            .of_target(target)
+            .filter(|(id, record)| record.by_probe.contains_key(probe) && !said.contains_key(&id.entity))
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in gone {
+            if let Some(record) = self.records.get_mut(&id) {
+                record.by_probe.remove(probe);
+                if record.by_probe.is_empty() {
+                    self.records.remove(&id);
+                    changes.push(Change::Vanished(id));
+                }
             }
         }
-        changes
-    }
-
-    /// Forgets what one probe said of a target (its stream ended).
-    pub fn forget(&mut self, target: &TargetId, probe: &SourceId) {
-        for (_, record) in self.records.iter_mut().filter(|(id, _)| id.target == *target) {
-            record.by_probe.remove(probe);
-        }
-        self.records.retain(|_, record| !record.by_probe.is_empty());
-        self.reported.remove(&(target.clone(), probe.clone()));
     }
 
     /// The reading to believe for one attribute of one entity.
@@ -190,7 +194,7 @@ impl Fabric {
 
 #[cfg(test)]
 mod tests {
-    use super::super::observation::Observation;
+    use super::super::observation::{Observation, Outcome};
     use super::super::value::PortState;
     use super::*;
 
@@ -259,6 +263,52 @@ mod tests {
         });
         assert_eq!(fabric.value(&id("rxe0"), Attribute::PortState), Some(&PortState::Active.into()));
         assert_eq!(fabric.opinions(&id("rxe0"), Attribute::PortState).len(), 2);
+    }
+
+    #[test]
+    fn a_report_that_was_cut_short_takes_nothing_back() {
+        let mut fabric = Fabric::default();
+        let up = ("rxe0", Attribute::PortState, PortState::Active.into());
+        let mtu = ("rxe0", Attribute::PathMtu, Value::Count(1024));
+        let mut short = report("p", &[("rxe0", Attribute::PathMtu, Value::Count(4096))]);
+        short.observations = vec![std::sync::Arc::new(Observation::of_text("p", "").with_outcome(Outcome::TimedOut))];
+        assert!(fabric.apply(&short).is_empty());
+        // What came before was no discovery yet.
+        assert!(fabric.apply(&report("p", &[up.clone(), mtu, ("rxe1", up.1, up.2.clone())])).is_empty());
+        let changes = fabric.apply(&short);
+        assert!(matches!(&changes[..], [Change::Changed { attribute: Attribute::PathMtu, .. }]), "{changes:?}");
+        assert_eq!(fabric.value(&id("rxe0"), Attribute::PortState), Some(&PortState::Active.into()));
+        assert!(fabric.value(&id("rxe1"), Attribute::PortState).is_some());
+        short.observations.clear();
+        assert_eq!(fabric.apply(&short)[0], Change::Vanished(id("rxe1")));
+        assert_eq!(fabric.value(&id("rxe0"), Attribute::PortState), None);
+    }
+
+    #[test]
+    fn what_neither_batch_nor_stream_mentions_is_gone() {
+        let mut fabric = Fabric::default();
+        let (target, stream) = (TargetId::new("test"), SourceId::new("stream"));
+        let both =
+            report("p", &["rxe0", "rxe1"].map(|device| (device, Attribute::PortState, PortState::Active.into())));
+        fabric.apply(&both);
+        assert!(fabric.apply_facts(&target, &stream, &both.facts).is_empty());
+        assert!(fabric.apply_facts(&target, &stream, &both.facts[..1]).is_empty(), "the batch still mentions it");
+        let one = Report { facts: both.facts[..1].to_vec(), ..both.clone() };
+        assert_eq!(fabric.apply(&one), [Change::Vanished(id("rxe1"))]);
+        assert_eq!(fabric.apply_facts(&target, &stream, &both.facts)[0], Change::Appeared(id("rxe1")));
+    }
+
+    #[test]
+    fn probes_that_disagree_for_good_are_no_change() {
+        let mut fabric = Fabric::default();
+        let mut word = |probe: &str, second: i64, mtu: u64| {
+            let mut report = report(probe, &[("rxe0", Attribute::PathMtu, Value::Count(mtu))]);
+            report.facts[0].reading.at = crate::fabric::Timestamp::from_second(second).expect("a small number");
+            fabric.apply(&report).len()
+        };
+        let changes = [(1, 1024), (2, 1024), (3, 1024), (4, 2048)]
+            .map(|(round, mtu)| word("p", 10 * round, mtu) + word("q", 10 * round + 1, 4096));
+        assert_eq!(changes, [0, 0, 0, 1]);
     }
 
     #[test]

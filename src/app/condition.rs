@@ -41,12 +41,20 @@ impl Condition {
 /// How long a target may be silent before its values are stale: three periods.
 pub const STALE_PERIODS: u32 = 3;
 
-/// Seconds since the last tick of a connected target, if that is longer than three periods; `None` while it is fresh
-/// or before the first tick.
+/// How long a connected target may take to its first answer, in seconds: a slow one needs some to begin.
+const FIRST_ANSWER_SECONDS: i64 = 15;
+
+/// Seconds since the last tick of a target, if that is longer than three periods; before the first tick the seconds since
+/// it was connected, if nothing at all came in time. `None` while it is fresh.
 pub fn stale_for(target: &Target, period: std::time::Duration, now: Timestamp) -> Option<u64> {
-    let last = target.last_sample?;
-    let silent = now.duration_since(last);
-    let limit = jiff::SignedDuration::try_from(period * STALE_PERIODS).ok()?;
+    let (since, limit) = match (target.last_sample, &target.connection) {
+        (Some(last), _) => (last, jiff::SignedDuration::try_from(period * STALE_PERIODS).ok()?),
+        (None, Connection::Connected { since, .. }) if target.last_report.is_none() => {
+            (*since, jiff::SignedDuration::from_secs(FIRST_ANSWER_SECONDS))
+        }
+        _ => return None,
+    };
+    let silent = now.duration_since(since);
     (silent > limit).then(|| u64::try_from(silent.as_secs()).unwrap_or(u64::MAX))
 }
 

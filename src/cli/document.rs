@@ -13,6 +13,7 @@ use crate::fabric::{
     Attribute, Entity, EntityId, Fabric, Observation, ObservationRef, Reading, State, TargetId, Text, Timestamp, Unit,
     Value,
 };
+use crate::probe::linux::counters::{VALUES, values};
 
 /// How one target fared.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +58,8 @@ struct TargetDocument<'a> {
     reachable: bool,
     problem: Option<&'a Problem>,
     facts: Ordered<String, Ordered<&'static str, FactDocument<'a>>>,
+    /// Raw values as the kernel prints them; what they count, and in which unit, depends on the driver.
+    counters: BTreeMap<String, BTreeMap<Text, u64>>,
 }
 
 #[derive(Debug, serde::Serialize)]
@@ -126,6 +129,7 @@ impl Collected {
             facts: Ordered(
                 self.fabric.entities(&target.name).map(|entity| self.facts(target, entity, &commands)).collect(),
             ),
+            counters: self.counters(&target.name),
         });
         Document {
             schema: "rdmascope.snapshot/1",
@@ -134,6 +138,15 @@ impl Collected {
             targets: targets.collect(),
             links: self.links(),
         }
+    }
+
+    fn counters(&self, target: &TargetId) -> BTreeMap<String, BTreeMap<Text, u64>> {
+        let mut counters: BTreeMap<String, BTreeMap<Text, u64>> = BTreeMap::new();
+        let read = self.observations.iter().filter(|read| read.target == *target && read.source.as_str() == VALUES);
+        for (entity, name, value) in read.flat_map(|read| values(read)) {
+            counters.entry(key(&entity)).or_default().insert(name, value);
+        }
+        counters
     }
 
     fn facts<'a>(

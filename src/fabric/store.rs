@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::attribute::Attribute;
+use super::attribute::{Attribute, Class};
 use super::entity::{Entity, EntityId, TargetId};
 use super::fact::{Fact, Report};
 use super::observation::SourceId;
@@ -114,7 +114,14 @@ impl Fabric {
                 }
             }
         }
-        if first { Vec::new() } else { changes }
+        if first {
+            // What it discovers is no change, but a state that another probe told before and that is another one now is.
+            changes.retain(|change| {
+                matches!(change, Change::Changed { attribute, before: Some(State::Known(_)), now: State::Known(_), .. }
+                    if attribute.class() == Class::Status)
+            });
+        }
+        changes
     }
 
     /// Takes back what a probe said of entities that it no longer mentions.
@@ -309,6 +316,18 @@ mod tests {
         let changes = [(1, 1024), (2, 1024), (3, 1024), (4, 2048)]
             .map(|(round, mtu)| word("p", 10 * round, mtu) + word("q", 10 * round + 1, 4096));
         assert_eq!(changes, [0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn a_state_that_changed_before_the_first_report_of_another_probe_is_a_change() {
+        let mut fabric = Fabric::default();
+        fabric.apply(&report("stream", &[("rxe0", Attribute::PortState, PortState::Active.into())]));
+        let mut late = report("probe", &[("rxe0", Attribute::PortState, PortState::Down.into())]);
+        for fact in &mut late.facts {
+            fact.reading.at = crate::fabric::Timestamp::from_second(5).expect("a small number");
+        }
+        assert_eq!(fabric.apply(&late).len(), 1);
+        assert!(fabric.apply(&report("other", &[("rxe1", Attribute::PortState, PortState::Down.into())])).is_empty());
     }
 
     #[test]

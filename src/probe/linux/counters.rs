@@ -95,6 +95,22 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     facts
 }
 
+/// Name of the source that holds the values of all counters of RDMA ports.
+pub const VALUES: &str = "linux.rdma-counters";
+
+/// The raw values of all counters of all ports, as the kernel prints them; their unit depends on the driver. Counters that
+/// say that they are not available are left out.
+pub fn values(source: &Observation) -> Vec<(Entity, Text, u64)> {
+    Files::of(source)
+        .iter()
+        .filter_map(|(path, _, value)| {
+            let (device, port, rest) = split(path)?;
+            let (_, name) = counter(rest)?;
+            Some((Entity::port(device, port), Text::new(name), value.parse().ok()?))
+        })
+        .collect()
+}
+
 fn split(path: &str) -> Option<(&str, u32, &str)> {
     let (device, rest) = device_path(path)?;
     let (port, rest) = port_path(rest)?;

@@ -1,6 +1,6 @@
 //! What is read on a Linux guest.
 
-mod counters;
+pub mod counters;
 mod device_nodes;
 mod environment;
 mod files;

@@ -8,7 +8,7 @@ use crate::fabric::{Attribute, Entity, Fact, Observation, QueuePairState, QueueP
 use crate::probe::{Pace, Probe, Read, Source, Word};
 
 /// What privilege shows.
-const ADDS: &str = "queue pairs of other users' processes";
+const ADDS: &str = "queue pairs of other users' processes (without it the kernel may hide some of them)";
 
 /// The bit of `CAP_NET_ADMIN` in a capability mask.
 const NET_ADMIN: u64 = 1 << 12;
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(known(&facts, &pair("rxe0", 1), Attribute::QueuePairType), "GSI");
         assert_eq!(
             state(&facts, &Entity::Guest, Attribute::ForeignQueuePairs),
-            Some(State::NeedsPrivilege(Text::new("queue pairs of other users' processes")))
+            Some(State::NeedsPrivilege(Text::new(ADDS)))
         );
     }
 

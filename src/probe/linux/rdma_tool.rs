@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use super::rdma_files::presence;
 use super::rdma_output::{Item, is_unloaded, items};
-use super::rdma_sysfs::node_type;
+use super::rdma_sysfs::{node_type, roce_mtu};
 use crate::fabric::{Attribute, Entity, Fact, Observation, PhysicalState, PortState, State, Text, Value};
 use crate::probe::{Pace, Probe, Read, Source, Word};
 
@@ -46,6 +46,8 @@ pub const PROBE: Probe = Probe {
             name: "linux.rdma-system",
             read: Read::Command { argv: &[RDMA, Word::Plain("system"), Word::Plain("show")], keep: None },
         },
+        // The RoCE MTU of a port follows from that of the interface under it.
+        Source { name: "linux.rdma-netdev-mtu", read: Read::Files(&["/sys/class/net/*/mtu"]) },
     ],
     parse,
 };
@@ -120,7 +122,19 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     if !unloaded && let Some(fact) = namespace_mode(system) {
         facts.push(fact);
     }
+    if let Some(mtus) = observations.get(4) {
+        facts.extend(links.items.iter().filter_map(|item| path_mtu(mtus, item)));
+    }
     facts
+}
+
+/// The RoCE MTU of a port, from the line of its interface.
+fn path_mtu(mtus: &Observation, item: &Item) -> Option<Fact> {
+    let path = format!("/sys/class/net/{}/mtu:", item.values.get("netdev")?.as_str()?);
+    let (number, mtu) = mtus.lines().find_map(|(number, line)| Some((number, line.strip_prefix(&path)?)))?;
+    let mtu: u64 = mtu.trim().parse().ok()?;
+    // An interface too small for RoCE has none; its own MTU says so.
+    Some(mtus.known(Entity::port(&item.device, item.port?), Attribute::PathMtu, roce_mtu(mtu)?, number))
 }
 
 fn namespace_mode(system: &Observation) -> Option<Fact> {
@@ -233,6 +247,29 @@ mod tests {
     /// The same facts must come out of JSON and of text.
     fn values(facts: &[Fact]) -> Vec<(Entity, Attribute, State<Value>)> {
         facts.iter().map(|fact| (fact.entity.clone(), fact.attribute, fact.reading.state.clone())).collect()
+    }
+
+    #[test]
+    fn the_roce_mtu_of_a_port_follows_its_interface() {
+        let text = "[{\"ifindex\":0,\"ifname\":\"rxe0\",\"port\":1,\"state\":\"ACTIVE\",\"netdev\":\"eth1\"}]";
+        let mtu_of = |line: &str| {
+            let observations: Vec<Arc<Observation>> = [text, "[]", "[]", "", line]
+                .into_iter()
+                .map(|text| Arc::new(Observation::of_text("t", text)))
+                .collect();
+            let port = Entity::port("rxe0", 1);
+            parse(&observations)
+                .into_iter()
+                .find(|fact| fact.entity == port && fact.attribute == Attribute::PathMtu)
+                .map(|fact| fact.reading.state)
+        };
+        assert_eq!(
+            mtu_of("/sys/class/net/lo/mtu:65536\n/sys/class/net/eth1/mtu:1500\n"),
+            Some(State::Known(Value::Count(1024)))
+        );
+        assert_eq!(mtu_of("/sys/class/net/eth1/mtu:9000\n"), Some(State::Known(Value::Count(4096))));
+        assert_eq!(mtu_of("/sys/class/net/eth1/mtu:100\n"), None);
+        assert_eq!(mtu_of("/sys/class/net/eth10/mtu:1500\n"), None);
     }
 
     #[test]

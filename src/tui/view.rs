@@ -80,7 +80,7 @@ fn draw_panel(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect
     }
     if !model.screen.filter.is_empty() {
         let place = match model.screen.filter_on {
-            Focus::Tree => "filter of the tree",
+            Focus::Tree => "tree filter",
             Focus::Panel => "filter",
         };
         spans.push(Span::styled(format!("{place}: {}", model.screen.filter.text()), paint.theme.warning));

@@ -52,7 +52,7 @@ fn connection_facts(target: &Target) -> String {
     let mut facts = Vec::new();
     if target.connection.is_up() {
         if let Some(round_trip) = target.round_trip {
-            facts.push(format!("round trip {}", format::duration(round_trip)));
+            facts.push(format!("RTT {}", format::duration(round_trip)));
         }
         // This machine's clock is the one that others are compared with.
         if let Some(offset) = target.clock_offset_ms

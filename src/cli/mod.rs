@@ -83,6 +83,14 @@ impl Session {
             defects.extend(wrong);
             Vec::new()
         });
+        // One file for all targets: told once, not as a target that cannot be reached.
+        if let Some(file) = &global.ssh_config
+            && !file.as_os_str().eq_ignore_ascii_case("none")
+            && let Err(error) = std::fs::File::open(file)
+        {
+            let place = format!("--ssh-config: {}", file.display());
+            defects.push(Defect::somewhere(&place, format!("cannot be read: {}", settings::reason(&error))));
+        }
         if !defects.is_empty() {
             return Err(Failure::Usage(defects));
         }

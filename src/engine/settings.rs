@@ -115,7 +115,7 @@ pub(super) fn read_text(path: &Path) -> io::Result<String> {
 }
 
 /// An I/O error in words, without its number.
-pub(super) fn reason(error: &io::Error) -> String {
+pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     let words = text.split(" (os error").next().unwrap_or(&text);
     let mut characters = words.chars();

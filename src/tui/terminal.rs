@@ -59,7 +59,7 @@ pub trait Device: Write {
 #[derive(Debug, thiserror::Error)]
 pub enum TerminalError {
     /// Standard output is no terminal.
-    #[error("rdmascope needs a terminal; use `rdmascope snapshot` without one")]
+    #[error("the console needs a terminal; use `rdmascope snapshot` without one")]
     None,
     /// A terminal that can only print lines.
     #[error(
@@ -307,7 +307,10 @@ mod tests {
 
     #[test]
     fn without_a_terminal_the_error_names_the_way_out() {
-        assert_eq!(TerminalError::None.to_string(), "rdmascope needs a terminal; use `rdmascope snapshot` without one");
+        assert_eq!(
+            TerminalError::None.to_string(),
+            "the console needs a terminal; use `rdmascope snapshot` without one"
+        );
         assert!(TerminalError::Dumb.to_string().contains("`rdmascope snapshot`"));
         assert_eq!(TerminalError::Dumb.exit_code(), 2);
     }

@@ -79,7 +79,11 @@ fn draw_panel(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect
         spans.push(Span::raw("  "));
     }
     if !model.screen.filter.is_empty() {
-        spans.push(Span::styled(format!("filter: {}", model.screen.filter.text()), paint.theme.warning));
+        let place = match model.screen.filter_on {
+            Focus::Tree => "tree filter",
+            Focus::Panel => "filter",
+        };
+        spans.push(Span::styled(format!("{place}: {}", model.screen.filter.text()), paint.theme.warning));
     }
     frame.render_widget(Paragraph::new(Line::from(spans)), tabs);
     match model.screen.panel {
@@ -98,7 +102,9 @@ fn draw_header(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rec
         left.push(Span::styled(format!("  {}", model.options.inventory), base));
     }
     left.push(match model.screen.live.frozen {
-        Some(at) => Span::styled(format!("  FROZEN {}", format::clock(at, paint.zone)), base.patch(paint.theme.title)),
+        Some(at) => {
+            Span::styled(format!("  graphs FROZEN {}", format::clock(at, paint.zone)), base.patch(paint.theme.title))
+        }
         None => Span::styled("  LIVE", base.patch(paint.theme.title)),
     });
     left.push(Span::styled(if model.options.allow_changes { "  changes allowed" } else { "  read-only" }, base));
@@ -120,7 +126,7 @@ fn draw_header(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rec
         1 => counts.push("1 QUESTION".to_owned()),
         more => counts.push(format!("{more} QUESTIONS")),
     }
-    let right = format!("{}  {} ", counts.join("  "), format::clock(model.now, paint.zone));
+    let right = format!(" {}  {} ", counts.join("  "), format::clock(model.now, paint.zone));
     let right_width = width(&right).min(usize::from(area.width));
     let [left_area, right_area] =
         Layout::horizontal([Constraint::Min(0), Constraint::Length(u16::try_from(right_width).unwrap_or(u16::MAX))])

@@ -13,6 +13,11 @@ pub(super) const HELP: Action = Action {
     hint: "help",
     description: "Show all keys that work here",
     run: |model| {
+        // It would open under the question, where it can be neither read nor closed.
+        if !model.prompts.is_empty() {
+            model.screen.notice = Some(("the question comes first: its keys stand in it".to_owned(), model.now));
+            return Vec::new();
+        }
         model.screen.overlays.push(Overlay::Help { scroll: 0 });
         Vec::new()
     },

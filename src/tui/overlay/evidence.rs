@@ -1,5 +1,7 @@
 //! The evidence overlay: what was concluded, from which command on which target and when, and the raw text.
 
+use std::time::Duration;
+
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
@@ -8,6 +10,11 @@ use ratatui::widgets::Paragraph;
 use super::super::paint::{Paint, fit, wrap};
 use crate::app::evidence::Evidence;
 use crate::app::format;
+
+/// How long a read took. A guest tells it in steps of 10 ms: nothing takes no time at all.
+fn took(duration: Duration) -> String {
+    if duration.is_zero() { "less than 10 ms".to_owned() } else { format::duration(duration) }
+}
 
 /// Draws the overlay.
 pub fn draw(frame: &mut Frame<'_>, paint: Paint<'_>, area: Rect, evidence: &Evidence) {
@@ -25,7 +32,7 @@ pub fn draw(frame: &mut Frame<'_>, paint: Paint<'_>, area: Rect, evidence: &Evid
             "on {}  at {}  took {}  {}",
             observation.target,
             format::clock(observation.at, paint.zone),
-            format::duration(observation.duration),
+            took(observation.duration),
             evidence.outcome(),
         );
         head.push(Line::styled(fit(&when, room, paint.glyphs), paint.theme.dim));

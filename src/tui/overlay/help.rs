@@ -42,7 +42,13 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, 
     let inner = super::open(frame, paint, area, columns, rows, " Keys ".to_owned());
     let height = usize::from(inner.height);
     let first = scroll.min(lines.len().saturating_sub(height));
-    let shown: Vec<Line<'_>> = lines.into_iter().skip(first).take(height).collect();
+    let hidden = lines.len().saturating_sub(first + height);
+    let mut shown: Vec<Line<'_>> = lines.into_iter().skip(first).take(height).collect();
+    if hidden > 0
+        && let Some(last) = shown.last_mut()
+    {
+        *last = Line::styled(format!("{} {} more lines below", paint.glyphs.ellipsis, hidden + 1), paint.theme.dim);
+    }
     frame.render_widget(Paragraph::new(shown), inner);
 }
 

@@ -6,7 +6,7 @@ use super::super::paint::{Paint, fit, width, wrap};
 use crate::app::condition;
 use crate::app::connection::Connection;
 use crate::app::format;
-use crate::app::model::{Model, Target};
+use crate::app::model::{Model, Target, TargetKind};
 use crate::fabric::TargetId;
 
 /// The target's name, how it is reached and how well it answers; and the problem, if there is one.
@@ -50,19 +50,35 @@ pub fn target_lines<'a>(model: &Model, paint: Paint<'_>, id: &TargetId, room: us
 
 fn connection_facts(target: &Target) -> String {
     let mut facts = Vec::new();
-    if let Connection::Connected { via, .. } = &target.connection {
-        facts.push(via.to_string());
-    }
     if target.connection.is_up() {
         if let Some(round_trip) = target.round_trip {
-            facts.push(format!("round trip {}", format::duration(round_trip)));
+            facts.push(format!("RTT {}", format::duration(round_trip)));
         }
-        if let Some(offset) = target.clock_offset_ms {
-            facts.push(format!("clock {offset:+} ms"));
+        // This machine's clock is the one that others are compared with.
+        if let Some(offset) = target.clock_offset_ms
+            && target.kind != TargetKind::Local
+        {
+            facts.push(clock(offset));
         }
     }
     if target.dropped > 0 {
         facts.push(format!("{} samples dropped", target.dropped));
     }
+    // The way there is the longest by far and never changes: it comes last, and is what is cut where room is short.
+    if let Connection::Connected { via, .. } = &target.connection {
+        facts.push(via.to_string());
+    }
     facts.join("  ")
+}
+
+/// How far a clock is from ours, in words: a sign would leave open which of the two is ahead.
+fn clock(offset_ms: i64) -> String {
+    let milliseconds = offset_ms.unsigned_abs();
+    let distance = match milliseconds {
+        0 => return "clock as here".to_owned(),
+        1..1000 => format!("{milliseconds} ms"),
+        1000..60_000 => format::duration(std::time::Duration::from_millis(milliseconds)),
+        _ => format::span(milliseconds / 1000),
+    };
+    format!("clock {distance} {}", if offset_ms > 0 { "ahead" } else { "behind" })
 }

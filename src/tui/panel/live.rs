@@ -202,6 +202,7 @@ fn draw_graph(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect
     widget.right_edge_seconds = edge.as_millisecond() as f64 / 1000.0;
     widget.gap_seconds = GAP_PERIODS * model.options.period.as_secs_f64() + longest_step(graph);
     widget.gutter = GUTTER;
+    widget.whole_numbers = unit == GraphUnit::Number;
     widget.cursor_seconds_ago = model.screen.live.cursor.map(f64::from);
     if let Ceiling::Known(value, name) = &graph.ceiling {
         widget.ceiling = Some(graph::Ceiling { value: *value, name });

@@ -11,7 +11,12 @@ use crate::fabric::TargetId;
 /// The sentences for `error`.
 pub fn problem(error: &ConnectError, target: &TargetId) -> Problem {
     let ConnectError { stop, failure } = error;
-    let place = if stop.is_jump { format!("{target}: jump host {stop}") } else { format!("{target}: {stop}") };
+    let place = match (stop.is_jump, stop.to_string()) {
+        (true, stop) => format!("{target}: jump host {stop}"),
+        // A target that is named by its address is not named twice.
+        (false, stop) if stop.starts_with(target.as_str()) => stop,
+        (false, stop) => format!("{target}: {stop}"),
+    };
     let what = |text: &str| format!("{place}: {text}");
     match failure {
         Failure::HostKeyUnknown { .. }

@@ -76,6 +76,8 @@ pub struct Graph<'a> {
     pub cursor_seconds_ago: Option<f64>,
     /// Marks: seconds before the right edge, and a letter.
     pub marks: &'a [(f64, char)],
+    /// True if the values are numbers of things, of which there is no half.
+    pub whole_numbers: bool,
     /// What stands before the number of the first row, where it fits: a unit.
     pub y_label: &'a str,
     /// How numbers of the scale are written.
@@ -101,6 +103,7 @@ impl<'a> Graph<'a> {
             ceiling: None,
             cursor_seconds_ago: None,
             marks: &[],
+            whole_numbers: false,
             y_label: "",
             format,
             gutter: 10,
@@ -243,7 +246,10 @@ impl Widget for Graph<'_> {
             .flatten()
             .map(|column| column.highest)
             .fold(None, |most: Option<f64>, value| Some(most.map_or(value, |most| most.max(value))));
-        let scale = Scale::new(highest.unwrap_or(0.0), self.ceiling.map(|ceiling| ceiling.value), plot.height);
+        let mut scale = Scale::new(highest.unwrap_or(0.0), self.ceiling.map(|ceiling| ceiling.value), plot.height);
+        if self.whole_numbers {
+            scale.ticks.retain(|tick| tick.fract() == 0.0);
+        }
         for form in [Form::Area, Form::Line] {
             for (series, columns) in self.series.iter().zip(&drawn).filter(|(series, _)| series.form == form) {
                 raster.draw(columns, form, series.style, |value| scale.fraction(value));

@@ -124,6 +124,17 @@ fn a_silent_target_becomes_stale_after_three_periods_and_recovers_while_the_othe
     clock(&mut model, 9);
     assert_eq!(condition::of_target(&model, &target()).word, "ok");
     assert_eq!(texts(&model).last().map(String::as_str), Some("answers again"));
+    // A target that flaps is not told of each time.
+    for second in (14..60).step_by(5) {
+        clock(&mut model, second);
+        sample(&mut model, "guest-a", second, 100 * u64::try_from(second).expect("positive"), 10);
+        sample(&mut model, "guest-b", second, 100 * u64::try_from(second).expect("positive"), 10);
+    }
+    let told = texts(&model).iter().filter(|text| text.contains("stale")).count();
+    assert!(told <= 2, "{:?}", texts(&model));
+    sample(&mut model, "guest-a", 60, 6000, 10);
+    sample(&mut model, "guest-b", 60, 6000, 10);
+    clock(&mut model, 60);
     let tally = condition::tally(&model);
     assert_eq!((tally.up, tally.stale, tally.down, tally.pending), (2, 0, 0, 0));
 }

@@ -1,6 +1,6 @@
 //! All that the console knows: the fabric, the series, the events, the raw texts, and what is shown of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::connection::{Connection, Problem};
@@ -9,7 +9,7 @@ use super::evidence::Sources;
 use super::prompt::Prompt;
 use super::raw::RawStore;
 use super::screen::Screen;
-use crate::fabric::{Fabric, SeriesStore, TargetId, Text, Timestamp};
+use crate::fabric::{Fabric, SeriesStore, SourceId, TargetId, Text, Timestamp};
 
 /// What kind of machine a target is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +56,10 @@ pub struct Target {
     pub clock_offset_ms: Option<i64>,
     /// How many samples were dropped because the screen did not keep up.
     pub dropped: u64,
-    /// True while an event has told that its values are stale.
-    pub told_stale: bool,
+    /// Probes that have reported since the target is known: what is missing was not read yet.
+    pub read: BTreeSet<SourceId>,
+    /// How often its values became stale, and what was told of that.
+    pub staleness: Staleness,
     /// The problem that the last event about its connection told.
     pub told_problem: Option<Problem>,
     /// The tags of the inventory.
@@ -75,11 +77,26 @@ impl Target {
             round_trip: None,
             clock_offset_ms: None,
             dropped: 0,
-            told_stale: false,
+            read: BTreeSet::new(),
+            staleness: Staleness::default(),
             told_problem: None,
             tags: Vec::new(),
         }
     }
+}
+
+/// How often the values of a target became stale. A target that flaps is told of now and then, not each time: its events
+/// would push the others out of sight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Staleness {
+    /// True while its values are stale.
+    pub now: bool,
+    /// True if that was told, so that its end is told too.
+    pub told: bool,
+    /// When it was told last.
+    pub told_at: Option<Timestamp>,
+    /// How often it happened since then, untold.
+    pub untold: u32,
 }
 
 /// What was decided at the start.

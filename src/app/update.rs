@@ -99,7 +99,7 @@ fn connected(model: &mut Model, id: &TargetId, at: Timestamp, connection: &Conne
     let before = std::mem::replace(&mut target.connection, connection.clone());
     let (severity, text) = match connection {
         Connection::Connected { via, .. } => {
-            target.told_stale = false;
+            target.staleness.now = false;
             target.told_problem = None;
             if target.kind == TargetKind::Unknown {
                 // Only Linux is read so far; whatever else answers is refused before it counts as connected.
@@ -132,6 +132,7 @@ fn reported(model: &mut Model, at: Timestamp, report: &Report) {
     }
     if let Some(target) = model.targets.get_mut(&report.target) {
         target.last_report = Some(at);
+        target.read.insert(report.probe.clone());
     }
     let changes = model.fabric.apply(report);
     for event in changes::events(&model.fabric, at, &changes) {
@@ -174,10 +175,13 @@ fn sampled(model: &mut Model, sample: &Sample) {
     if sample.clock_offset_ms.is_some() {
         target.clock_offset_ms = sample.clock_offset_ms;
     }
-    let recovered = std::mem::take(&mut target.told_stale);
+    let recovered = std::mem::take(&mut target.staleness.now);
+    let told = std::mem::take(&mut target.staleness.told);
     if recovered {
         model.series.gap(&sample.target, sample.at);
-        tell(model, sample.at, Some(&sample.target), Severity::Info, "answers again".to_owned());
+        if told {
+            tell(model, sample.at, Some(&sample.target), Severity::Info, "answers again".to_owned());
+        }
     }
     if let Some(observation) = &sample.observation {
         model.raw.keep(observation);
@@ -198,21 +202,37 @@ fn sampled(model: &mut Model, sample: &Sample) {
     }
 }
 
-/// Tells once when the values of a connected target become stale.
+/// A target that becomes stale again is told of at most this often, in seconds.
+const STALE_AGAIN_SECONDS: i64 = 60;
+
+/// Tells when the values of a connected target become stale.
 fn tell_stale(model: &mut Model) {
     let (period, now) = (model.options.period, model.now);
-    let silent: Vec<TargetId> = model
+    let silent: Vec<(TargetId, u32)> = model
         .targets
         .iter_mut()
-        .filter(|(_, target)| target.connection.is_up() && !target.told_stale)
+        .filter(|(_, target)| target.connection.is_up() && !target.staleness.now)
         .filter(|(_, target)| condition::stale_for(target, period, now).is_some())
-        .map(|(id, target)| {
-            target.told_stale = true;
-            id.clone()
+        .filter_map(|(id, target)| {
+            let staleness = &mut target.staleness;
+            staleness.now = true;
+            let lately = |at: Timestamp| now.duration_since(at).as_secs() < STALE_AGAIN_SECONDS;
+            if staleness.told_at.is_some_and(lately) {
+                staleness.untold += 1;
+                return None;
+            }
+            staleness.told = true;
+            staleness.told_at = Some(now);
+            Some((id.clone(), std::mem::take(&mut staleness.untold)))
         })
         .collect();
-    for id in silent {
-        let text = format!("no answer for more than {} periods: its values are stale", condition::STALE_PERIODS);
+    for (id, untold) in silent {
+        let mut text = format!("no answer for more than {} periods: its values are stale", condition::STALE_PERIODS);
+        match untold {
+            0 => {}
+            1 => text.push_str(" (and once more since this was told last)"),
+            more => text = format!("{text} (and {more} times more since this was told last)"),
+        }
         tell(model, now, Some(&id), Severity::Warning, text);
     }
 }

@@ -27,15 +27,16 @@ impl Builder<'_> {
                     self.known_only(entity, Attribute::ParentNetdev),
                 ],
             ));
-            rows.extend(Self::row(
-                entity,
-                "persistence",
-                "  after reboot".to_owned(),
+            let both = [Attribute::MtuPersistence, Attribute::AddressPersistence];
+            let cells = if self.same_cause(entity, &both) {
+                vec![self.cell(entity, Attribute::MtuPersistence, "MTU and addresses")]
+            } else {
                 vec![
                     self.cell(entity, Attribute::MtuPersistence, "MTU"),
                     self.cell(entity, Attribute::AddressPersistence, "addresses"),
-                ],
-            ));
+                ]
+            };
+            rows.extend(Self::row(entity, "persistence", "  after reboot".to_owned(), cells));
         }
         rows
     }

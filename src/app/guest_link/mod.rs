@@ -7,7 +7,8 @@ use super::condition::{self, Gravity};
 use super::format;
 use super::model::Model;
 pub use super::selection::RowKey;
-use crate::fabric::{Attribute, Entity, EntityId, State, TargetId};
+use crate::fabric::{Attribute, Entity, EntityId, SourceId, State, TargetId};
+use crate::probe::linux::PROBES;
 
 /// One value of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,8 +53,9 @@ impl Row {
 /// All rows for a target that the filter lets pass. A heading is shown if a row below it passes.
 pub fn rows(model: &Model, target: &TargetId) -> Vec<Row> {
     let builder = Builder { model, target };
-    let sections: [(&'static str, Vec<Row>); 12] = [
+    let sections: [(&'static str, Vec<Row>); 13] = [
         ("Attention", builder.attention()),
+        ("Not read yet", builder.unread()),
         ("RDMA ports", builder.ports()),
         ("Queue pairs", builder.queue_pairs()),
         ("GIDs", builder.gids()),
@@ -125,6 +127,23 @@ impl Builder<'_> {
         (!cells.is_empty()).then(|| Row { key: RowKey::Entity(entity.clone(), word), label, cells })
     }
 
+    /// What no probe has told yet: on a slow guest an empty section must not look like an empty table.
+    fn unread(&self) -> Vec<Row> {
+        let Some(target) = self.model.targets.get(self.target) else { return Vec::new() };
+        if target.read.is_empty() {
+            return Vec::new();
+        }
+        let missing: Vec<Cell> = PROBES
+            .iter()
+            .filter(|probe| !target.read.contains(&SourceId::new(probe.name)))
+            .map(|probe| Cell { text: probe.title.to_owned(), gravity: Gravity::Unknown, source: None })
+            .collect();
+        if missing.is_empty() {
+            return Vec::new();
+        }
+        vec![Row { key: RowKey::Entity(Entity::Guest, "unread"), label: "waits for".to_owned(), cells: missing }]
+    }
+
     /// What is wrong, before everything else: ports that are not active, queue pairs in error, interfaces under an
     /// RDMA port that are down, grave kernel messages.
     fn attention(&self) -> Vec<Row> {
@@ -156,13 +175,15 @@ impl Builder<'_> {
     }
 }
 
-/// Moves a selection by `steps` rows, over headings, and stays within the rows. With no selection the first row that
-/// is no heading is taken.
+/// Moves a selection by `steps` rows, over headings, and stays within the rows. With no selection the first row with
+/// evidence is taken.
 pub fn moved(rows: &[Row], selected: Option<&RowKey>, steps: isize) -> Option<RowKey> {
     let items: Vec<&Row> = rows.iter().filter(|row| !row.is_section()).collect();
     let last = items.len().checked_sub(1)?;
     let Some(current) = selected.and_then(|key| items.iter().position(|row| row.key == *key)) else {
-        return Some(items[0].key.clone());
+        // Rows that were read from nowhere have no evidence to show.
+        let first = items.iter().find(|row| row.cells.iter().any(|cell| cell.source.is_some()));
+        return Some(first.unwrap_or(&items[0]).key.clone());
     };
     Some(items[current.saturating_add_signed(steps).min(last)].key.clone())
 }

@@ -21,7 +21,8 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, 
         (format!("The host key of {} ({}) is not known.", key.host, prompt.target), paint.theme.title),
         (format!("{} {}", key.algorithm, key.fingerprint), paint.theme.title),
         (
-            "Compare the fingerprint with what the machine's own console or its admin says. If it differs, \
+            "Compare the fingerprint with what the machine says on its own console: \
+             ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub (or the file of the algorithm above). If it differs, \
              someone may stand between you and it."
                 .to_owned(),
             paint.theme.text,

@@ -11,7 +11,15 @@ use super::reading::{Reading, State};
 use super::value::Value;
 
 /// What one probe last said of one entity.
-type Said = BTreeMap<Attribute, Reading<Value>>;
+type Said = BTreeMap<Attribute, Told>;
+
+/// What one probe last said of one attribute.
+#[derive(Clone, Debug, PartialEq)]
+struct Told {
+    reading: Reading<Value>,
+    /// Which report this state first came with, counted over all of them: clocks jump, this does not.
+    since: u64,
+}
 
 /// Everything known of one entity, by probe: two probes may state the same attribute.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,13 +28,19 @@ struct Record {
 }
 
 impl Record {
-    /// The reading to believe: a known one before a missing one, then the newest, then the one of the first probe by
-    /// name.
+    /// The reading to believe: a known one before a missing one, then the state that a probe turned to last; of the
+    /// probes that agree on it, the newest, then the first by name. (Were the newest of all believed, two probes that keep to different answers
+    /// would make a change of every read.)
     fn best(&self, attribute: Attribute) -> Option<&Reading<Value>> {
-        self.by_probe.values().filter_map(|said| said.get(&attribute)).reduce(|best, other| {
-            let rank = |reading: &Reading<Value>| (reading.state.known().is_some(), reading.at);
-            if rank(other) > rank(best) { other } else { best }
-        })
+        let told = || self.by_probe.values().rev().filter_map(move |said| said.get(&attribute));
+        let best = told().max_by_key(|told| (told.reading.state.known().is_some(), told.since))?;
+        told().map(|told| &told.reading).filter(|reading| reading.state == best.reading.state).max_by_key(|one| one.at)
+    }
+
+    /// Since when a probe says this, if it says it already; else since `now`.
+    fn since(&self, probe: &SourceId, attribute: Attribute, state: &State<Value>, now: u64) -> u64 {
+        let told = self.by_probe.get(probe).and_then(|said| said.get(&attribute));
+        told.filter(|told| told.reading.state == *state).map_or(now, |told| told.since)
     }
 }
 
@@ -56,6 +70,8 @@ pub struct Fabric {
     records: BTreeMap<EntityId, Record>,
     /// Probes that have reported at least once, by target: their first report is a discovery, not a change.
     reported: BTreeSet<(TargetId, SourceId)>,
+    /// How many reports were taken in.
+    count: u64,
 }
 
 impl Fabric {
@@ -63,9 +79,12 @@ impl Fabric {
     /// first report of a probe changes nothing, it only tells what there is.
     pub fn apply(&mut self, report: &Report) -> Vec<Change> {
         let first = self.reported.insert((report.target.clone(), report.probe.clone()));
+        self.count += 1;
+        let count = self.count;
         let mut said: BTreeMap<&Entity, Said> = BTreeMap::new();
         for fact in &report.facts {
-            said.entry(&fact.entity).or_default().insert(fact.attribute, fact.reading.clone());
+            let told = Told { reading: fact.reading.clone(), since: count };
+            said.entry(&fact.entity).or_default().insert(fact.attribute, told);
         }
         let mut changes = Vec::new();
         let gone: Vec<EntityId> = self
@@ -82,7 +101,7 @@ impl Fabric {
                 }
             }
         }
-        for (entity, now) in said {
+        for (entity, mut now) in said {
             let id = EntityId::new(&report.target, entity.clone());
             let record = match self.records.get_mut(&id) {
                 Some(record) => record,
@@ -98,6 +117,9 @@ impl Fabric {
                 .collect();
             let before: Vec<Option<State<Value>>> =
                 attributes.iter().map(|a| record.best(*a).map(|reading| reading.state.clone())).collect();
+            for (attribute, told) in &mut now {
+                told.since = record.since(&report.probe, *attribute, &told.reading.state, count);
+            }
             record.by_probe.insert(report.probe.clone(), now);
             for (attribute, before) in attributes.into_iter().zip(before) {
                 let Some(now) = record.best(attribute).map(|reading| reading.state.clone()) else { continue };
@@ -111,21 +133,20 @@ impl Fabric {
 
     /// Takes in single facts beside what the probe said before (the states that a stream reads each second).
     pub fn apply_facts(&mut self, target: &TargetId, probe: &SourceId, facts: &[Fact]) -> Vec<Change> {
+        self.count += 1;
         let mut changes = Vec::new();
         for fact in facts {
             let id = EntityId::new(target, fact.entity.clone());
             let record = self.records.entry(id.clone()).or_default();
             let before = record.best(fact.attribute).map(|reading| reading.state.clone());
-            record.by_probe.entry(probe.clone()).or_default().insert(fact.attribute, fact.reading.clone());
-            if before.as_ref() != Some(&fact.reading.state)
-                && let Some(before) = before
+            let since = record.since(probe, fact.attribute, &fact.reading.state, self.count);
+            let told = Told { reading: fact.reading.clone(), since };
+            record.by_probe.entry(probe.clone()).or_default().insert(fact.attribute, told);
+            let now = record.best(fact.attribute).map(|reading| reading.state.clone());
+            if before != now
+                && let (Some(before), Some(now)) = (before, now)
             {
-                changes.push(Change::Changed {
-                    id,
-                    attribute: fact.attribute,
-                    before: Some(before),
-                    now: fact.reading.state.clone(),
-                });
+                changes.push(Change::Changed { id, attribute: fact.attribute, before: Some(before), now });
             }
         }
         changes
@@ -168,7 +189,7 @@ impl Fabric {
             .get(id)
             .into_iter()
             .flat_map(|record| record.by_probe.iter())
-            .filter_map(|(probe, said)| Some((probe, said.get(&attribute)?)))
+            .filter_map(|(probe, said)| Some((probe, &said.get(&attribute)?.reading)))
             .collect()
     }
 
@@ -262,6 +283,45 @@ mod tests {
         });
         assert_eq!(fabric.value(&id("rxe0"), Attribute::PortState), Some(&PortState::Active.into()));
         assert_eq!(fabric.opinions(&id("rxe0"), Attribute::PortState).len(), 2);
+    }
+
+    #[test]
+    fn probes_that_keep_to_different_answers_change_nothing_and_one_that_turns_does() {
+        let mut fabric = Fabric::default();
+        let said = |probe, state: PortState| report(probe, &[("rxe0", Attribute::PortState, state.into())]);
+        let told = |fabric: &Fabric| fabric.value(&id("rxe0"), Attribute::PortState).cloned();
+        for _ in 0..3 {
+            assert_eq!(fabric.apply(&said("p", PortState::Active)), vec![]);
+            assert_eq!(fabric.apply(&said("q", PortState::Down)), vec![]);
+            assert_eq!(told(&fabric), Some(PortState::Down.into()));
+        }
+        assert_eq!(fabric.apply(&said("q", PortState::Init)).len(), 1);
+        assert_eq!(fabric.apply(&said("p", PortState::Active)), vec![]);
+        // A stream that sees the link come back is not hidden by a slower probe that never saw it go.
+        let active = said("s", PortState::Active).facts;
+        assert_eq!(fabric.apply_facts(&TargetId::new("test"), &SourceId::new("s"), &active).len(), 1);
+        assert_eq!(told(&fabric), Some(PortState::Active.into()));
+        let down = said("s", PortState::Down).facts;
+        assert_eq!(fabric.apply_facts(&TargetId::new("test"), &SourceId::new("s"), &down).len(), 1);
+        assert_eq!(fabric.apply(&said("p", PortState::Active)), vec![]);
+        assert_eq!(fabric.apply_facts(&TargetId::new("test"), &SourceId::new("s"), &active).len(), 1);
+    }
+
+    #[test]
+    fn of_probes_that_agree_the_newest_is_cited() {
+        let mut fabric = Fabric::default();
+        let said = |probe, second| {
+            let mut said = report(probe, &[("rxe0", Attribute::PortState, PortState::Active.into())]);
+            for fact in &mut said.facts {
+                fact.reading.at = crate::fabric::Timestamp::from_second(second).expect("a time");
+            }
+            said
+        };
+        for (probe, second) in [("p", 1), ("q", 2), ("p", 9)] {
+            fabric.apply(&said(probe, second));
+        }
+        let reading = fabric.reading(&id("rxe0"), Attribute::PortState).expect("known");
+        assert_eq!(reading.at.as_second(), 9);
     }
 
     #[test]

@@ -40,6 +40,8 @@ pub enum Failure {
     Usage(Vec<Defect>),
     /// The console cannot have a terminal: what is wrong with it, and the exit status.
     Terminal(String, u8),
+    /// 74: what there is to say cannot be written: why.
+    Output(String),
     /// Something that should not happen; told with its trace.
     Internal(color_eyre::Report),
 }
@@ -74,7 +76,8 @@ impl Session {
     pub fn open(global: &Global, words: &[String]) -> Result<Self, Failure> {
         let loaded = settings::load(global.config.as_deref())?;
         let (mut settings, inventory) = (loaded.configuration.settings, loaded.configuration.inventory);
-        let mut defects = Vec::new();
+        let mut defects: Vec<Defect> =
+            global.ssh_config.as_deref().and_then(settings::ssh_config_defect).into_iter().collect();
         if let Err(wrong) = global.overlay(&mut settings) {
             defects.extend(wrong);
         }
@@ -125,6 +128,10 @@ pub fn run() -> ExitCode {
         Err(Failure::Terminal(what, status)) => {
             output::complain(&format!("rdmascope: {what}"));
             ExitCode::from(status)
+        }
+        Err(Failure::Output(what)) => {
+            output::complain(&format!("rdmascope: {what}"));
+            ExitCode::from(74)
         }
         Err(Failure::Usage(defects)) => {
             for defect in defects {

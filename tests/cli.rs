@@ -232,3 +232,27 @@ fn a_reader_that_goes_away_is_no_error() {
     let status = child.wait().expect("it ends");
     assert_eq!((status.code(), said.as_str()), (Some(0), ""));
 }
+
+#[test]
+fn a_full_disk_behind_standard_output_is_told_in_one_line() {
+    let home = home();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a full device");
+    let output = program(home.path(), &["themes"]).stdout(full).output().expect("the program runs");
+    let (status, _, err) = ended(output);
+    assert_eq!((status, err.as_str()), (74, "rdmascope: standard output cannot be written: no space left on device\n"));
+}
+
+#[test]
+fn what_is_no_file_is_no_openssh_configuration() {
+    let home = home();
+    let folder = home.path().to_str().expect("UTF-8");
+    for (file, why) in [
+        (folder, "it is a directory"),
+        ("/dev/zero", "it is no regular file"),
+        ("/no/such/file", "no such file or directory"),
+    ] {
+        let (status, out, err) = run(home.path(), &["--ssh-config", file, "snapshot", "a"]);
+        let expected = format!("rdmascope: --ssh-config: {file} cannot be read: {why}\n");
+        assert_eq!((status, out.as_str(), err), (2, "", expected));
+    }
+}

@@ -41,6 +41,8 @@ pub enum Failure {
     Usage(Vec<Defect>),
     /// The console cannot have a terminal: what is wrong with it, and the exit status.
     Terminal(String, u8),
+    /// 74: what there is to say cannot be written: why.
+    Output(String),
     /// Something that should not happen; told with its trace.
     Internal(color_eyre::Report),
 }
@@ -75,7 +77,8 @@ impl Session {
     pub fn open(global: &Global, words: &[String]) -> Result<Self, Failure> {
         let loaded = settings::load(global.config.as_deref())?;
         let (mut settings, inventory) = (loaded.configuration.settings, loaded.configuration.inventory);
-        let mut defects = Vec::new();
+        let mut defects: Vec<Defect> =
+            global.ssh_config.as_deref().and_then(settings::ssh_config_defect).into_iter().collect();
         if let Err(wrong) = global.overlay(&mut settings) {
             defects.extend(wrong);
         }
@@ -83,14 +86,6 @@ impl Session {
             defects.extend(wrong);
             Vec::new()
         });
-        // One file for all targets: told once, not as a target that cannot be reached.
-        if let Some(file) = &global.ssh_config
-            && !file.as_os_str().eq_ignore_ascii_case("none")
-            && let Err(error) = std::fs::File::open(file)
-        {
-            let place = format!("--ssh-config: {}", file.display());
-            defects.push(Defect::somewhere(&place, format!("cannot be read: {}", settings::reason(&error))));
-        }
         if !defects.is_empty() {
             return Err(Failure::Usage(defects));
         }
@@ -134,6 +129,10 @@ pub fn run() -> ExitCode {
         Err(Failure::Terminal(what, status)) => {
             output::complain(&format!("rdmascope: {what}"));
             ExitCode::from(status)
+        }
+        Err(Failure::Output(what)) => {
+            output::complain(&format!("rdmascope: {what}"));
+            ExitCode::from(74)
         }
         Err(Failure::Usage(defects)) => {
             for defect in defects {

@@ -4,6 +4,7 @@
 use std::io::{self, Write as _};
 
 use super::Failure;
+use crate::engine::settings::reason;
 
 /// Writes a text that ends with a newline to standard output.
 pub fn print(text: &str) -> Result<(), Failure> {
@@ -14,7 +15,9 @@ pub fn print(text: &str) -> Result<(), Failure> {
 pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Internal(error.into())),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::Output(format!("standard output cannot be written: {}", reason(&error))))
+        }
         _ => Ok(()),
     }
 }

@@ -261,6 +261,8 @@ pub async fn run<L: Link>(
     let mut failures = 0;
     let mut refusals = 0;
     let mut has_read = false;
+    // The same trouble in every batch is one event, not one a second.
+    let mut told = String::new();
     loop {
         let wait = async {
             match schedule.next() {
@@ -312,6 +314,7 @@ pub async fn run<L: Link>(
             Ok(()) => {
                 failures = 0;
                 refusals = 0;
+                told.clear();
             }
             Err(BatchError::ChannelRefused(why)) => {
                 refusals += 1;
@@ -331,7 +334,11 @@ pub async fn run<L: Link>(
                 if let Some(failure) = fatal(target, &error, has_read, failures) {
                     return failure;
                 }
-                outlet.notice(Severity::Warning, &incomplete(&error, &end.unread)).await;
+                let text = incomplete(&error, &end.unread);
+                if text != told {
+                    outlet.notice(Severity::Warning, &text).await;
+                    told = text;
+                }
             }
         }
     }

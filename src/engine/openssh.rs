@@ -69,6 +69,19 @@ impl ResolveError {
     }
 }
 
+/// A running `ssh -G` with what a `Match exec` started: at its deadline, or when nobody waits for it any more, all of it
+/// ends.
+struct Group(Option<Pid>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(group) = self.0 {
+            // It may have ended just now.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+}
+
 /// Asks OpenSSH about hosts.
 #[derive(Clone, Debug)]
 pub struct HostResolver {
@@ -125,15 +138,12 @@ impl HostResolver {
                 return Err(ResolveError::Unreadable { path: self.program.display().to_string(), why: reason(&error) });
             }
         };
-        let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        let mut group = Group(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw));
         let host = address.host.clone();
         let Ok(ended) = tokio::time::timeout(self.deadline, child.wait_with_output()).await else {
-            // What a `Match exec` started goes with it.
-            if let Some(group) = group {
-                let _ = kill_process_group(group, Signal::KILL);
-            }
             return Err(ResolveError::TimedOut { host, deadline: self.deadline });
         };
+        group.0 = None;
         let output = ended.map_err(|error| ResolveError::Unreadable {
             path: self.program.display().to_string(),
             why: reason(&error),
@@ -289,6 +299,27 @@ mod tests {
         let (resolver, folder) = with_script("hangs", Duration::from_secs(2));
         let error = resolver.resolve(&address("vm1")).await.expect_err("no answer");
         assert_eq!(error.to_string(), "ssh -G vm1 gave no answer within 2 s");
+        has_ended(&folder).await;
+    }
+
+    #[tokio::test]
+    async fn an_ssh_that_nobody_waits_for_any_more_is_ended_with_all_it_started() {
+        let (resolver, folder) = with_script("hangs", Duration::from_secs(600));
+        let asked = address("vm1");
+        let running = async {
+            while !std::fs::read_to_string(folder.path().join("pid")).is_ok_and(|pid| pid.ends_with('\n')) {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            answer = resolver.resolve(&asked) => panic!("it answered: {answer:?}"),
+            () = running => {}
+        }
+        has_ended(&folder).await;
+    }
+
+    /// Waits until the process that the script `hangs` started is no more.
+    async fn has_ended(folder: &tempfile::TempDir) {
         let pid = std::fs::read_to_string(folder.path().join("pid")).expect("it ran");
         let pid: i32 = pid.trim().parse().expect("a number");
         let begun = std::time::Instant::now();

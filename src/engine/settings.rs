@@ -114,8 +114,23 @@ pub(super) fn read_text(path: &Path) -> io::Result<String> {
     })
 }
 
+/// Why a file cannot stand for OpenSSH's configuration, if it cannot: `ssh` reads it anew for each host, takes a folder
+/// for an empty file, waits for ever at a pipe and swallows memory at a device. `none` and `/dev/null` mean no file.
+pub fn ssh_config_defect(path: &Path) -> Option<Defect> {
+    if path.as_os_str().eq_ignore_ascii_case("none") || path.as_os_str() == "/dev/null" {
+        return None;
+    }
+    let why = match fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => return None,
+        Ok(metadata) if metadata.is_dir() => "it is a directory".to_owned(),
+        Ok(_) => "it is no regular file".to_owned(),
+        Err(error) => reason(&error),
+    };
+    Some(Defect::somewhere("--ssh-config", format!("{} cannot be read: {why}", path.display())))
+}
+
 /// An I/O error in words, without its number.
-pub(crate) fn reason(error: &io::Error) -> String {
+pub(super) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     let words = text.split(" (os error").next().unwrap_or(&text);
     let mut characters = words.chars();

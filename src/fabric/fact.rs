@@ -53,7 +53,7 @@ impl Observation {
         match self.outcome {
             Outcome::TimedOut => return Some(State::Failed(Text::new("no answer before its deadline"))),
             Outcome::Cut => {
-                return Some(State::Failed(Text::new("the connection ended before the answer was complete")));
+                return Some(State::Failed(Text::new("the answer was cut off before its end")));
             }
             Outcome::Exit(127) => return Some(State::NotInstalled(Text::new(program))),
             Outcome::Exit(_) => {}

@@ -11,7 +11,15 @@ use super::reading::{Reading, State};
 use super::value::Value;
 
 /// What one probe last said of one entity.
-type Said = BTreeMap<Attribute, Reading<Value>>;
+type Said = BTreeMap<Attribute, Told>;
+
+/// What one probe last said of one attribute.
+#[derive(Clone, Debug, PartialEq)]
+struct Told {
+    reading: Reading<Value>,
+    /// Which report this state first came with, counted over all of them: clocks jump, this does not.
+    since: u64,
+}
 
 /// Everything known of one entity, by probe: two probes may state the same attribute.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,13 +28,19 @@ struct Record {
 }
 
 impl Record {
-    /// The reading to believe: a known one before a missing one, then the newest, then the one of the first probe by
-    /// name.
+    /// The reading to believe: a known one before a missing one, then the state that a probe turned to last; of the
+    /// probes that agree on it, the newest, then the first by name. (Were the newest of all believed, two probes that keep to different answers
+    /// would make a change of every read.)
     fn best(&self, attribute: Attribute) -> Option<&Reading<Value>> {
-        self.by_probe.values().filter_map(|said| said.get(&attribute)).reduce(|best, other| {
-            let rank = |reading: &Reading<Value>| (reading.state.known().is_some(), reading.at);
-            if rank(other) > rank(best) { other } else { best }
-        })
+        let told = || self.by_probe.values().rev().filter_map(move |said| said.get(&attribute));
+        let best = told().max_by_key(|told| (told.reading.state.known().is_some(), told.since))?;
+        told().map(|told| &told.reading).filter(|reading| reading.state == best.reading.state).max_by_key(|one| one.at)
+    }
+
+    /// Since when a probe says this, if it says it already; else since `now`.
+    fn since(&self, probe: &SourceId, attribute: Attribute, state: &State<Value>, now: u64) -> u64 {
+        let told = self.by_probe.get(probe).and_then(|said| said.get(&attribute));
+        told.filter(|told| told.reading.state == *state).map_or(now, |told| told.since)
     }
 }
 
@@ -56,6 +70,8 @@ pub struct Fabric {
     records: BTreeMap<EntityId, Record>,
     /// Probes that have reported at least once, by target: their first report is a discovery, not a change.
     reported: BTreeSet<(TargetId, SourceId)>,
+    /// How many reports were taken in.
+    count: u64,
 }
 
 impl Fabric {
@@ -78,9 +94,11 @@ impl Fabric {
         if whole {
             self.reported.insert(key);
         }
+        self.count += 1;
         let mut said: BTreeMap<&Entity, Said> = BTreeMap::new();
         for fact in facts {
-            said.entry(&fact.entity).or_default().insert(fact.attribute, fact.reading.clone());
+            let told = Told { reading: fact.reading.clone(), since: self.count };
+            said.entry(&fact.entity).or_default().insert(fact.attribute, told);
         }
         let mut changes = Vec::new();
         if whole {
@@ -97,12 +115,15 @@ impl Fabric {
             let before: Vec<Option<State<Value>>> =
                 attributes.iter().map(|a| record.best(*a).map(|reading| reading.state.clone())).collect();
             if !whole {
-                for (attribute, reading) in &own {
-                    now.entry(*attribute).or_insert_with(|| reading.clone());
+                for (attribute, told) in &own {
+                    now.entry(*attribute).or_insert_with(|| told.clone());
                 }
             }
+            for (attribute, told) in &mut now {
+                told.since = record.since(probe, *attribute, &told.reading.state, self.count);
+            }
             record.by_probe.insert(probe.clone(), now);
-            let state = |said: Option<&Said>, attribute| said?.get(&attribute).map(|reading| reading.state.clone());
+            let state = |said: Option<&Said>, attribute| said?.get(&attribute).map(|told| told.reading.state.clone());
             for (attribute, before) in attributes.into_iter().zip(before) {
                 // Where probes disagree, each repeats its own word: that is no change.
                 if state(Some(&own), attribute) == state(record.by_probe.get(probe), attribute) {
@@ -176,7 +197,7 @@ impl Fabric {
             .get(id)
             .into_iter()
             .flat_map(|record| record.by_probe.iter())
-            .filter_map(|(probe, said)| Some((probe, said.get(&attribute)?)))
+            .filter_map(|(probe, said)| Some((probe, &said.get(&attribute)?.reading)))
             .collect()
     }
 
@@ -328,6 +349,45 @@ mod tests {
         }
         assert_eq!(fabric.apply(&late).len(), 1);
         assert!(fabric.apply(&report("other", &[("rxe1", Attribute::PortState, PortState::Down.into())])).is_empty());
+    }
+
+    #[test]
+    fn probes_that_keep_to_different_answers_change_nothing_and_one_that_turns_does() {
+        let mut fabric = Fabric::default();
+        let said = |probe, state: PortState| report(probe, &[("rxe0", Attribute::PortState, state.into())]);
+        let told = |fabric: &Fabric| fabric.value(&id("rxe0"), Attribute::PortState).cloned();
+        for _ in 0..3 {
+            assert_eq!(fabric.apply(&said("p", PortState::Active)), vec![]);
+            assert_eq!(fabric.apply(&said("q", PortState::Down)), vec![]);
+            assert_eq!(told(&fabric), Some(PortState::Down.into()));
+        }
+        assert_eq!(fabric.apply(&said("q", PortState::Init)).len(), 1);
+        assert_eq!(fabric.apply(&said("p", PortState::Active)), vec![]);
+        // A stream that sees the link come back is not hidden by a slower probe that never saw it go.
+        let active = said("s", PortState::Active).facts;
+        assert_eq!(fabric.apply_facts(&TargetId::new("test"), &SourceId::new("s"), &active).len(), 1);
+        assert_eq!(told(&fabric), Some(PortState::Active.into()));
+        let down = said("s", PortState::Down).facts;
+        assert_eq!(fabric.apply_facts(&TargetId::new("test"), &SourceId::new("s"), &down).len(), 1);
+        assert_eq!(fabric.apply(&said("p", PortState::Active)), vec![]);
+        assert_eq!(fabric.apply_facts(&TargetId::new("test"), &SourceId::new("s"), &active).len(), 1);
+    }
+
+    #[test]
+    fn of_probes_that_agree_the_newest_is_cited() {
+        let mut fabric = Fabric::default();
+        let said = |probe, second| {
+            let mut said = report(probe, &[("rxe0", Attribute::PortState, PortState::Active.into())]);
+            for fact in &mut said.facts {
+                fact.reading.at = crate::fabric::Timestamp::from_second(second).expect("a time");
+            }
+            said
+        };
+        for (probe, second) in [("p", 1), ("q", 2), ("p", 9)] {
+            fabric.apply(&said(probe, second));
+        }
+        let reading = fabric.reading(&id("rxe0"), Attribute::PortState).expect("known");
+        assert_eq!(reading.at.as_second(), 9);
     }
 
     #[test]

@@ -71,10 +71,14 @@ impl Rig {
     }
 
     fn with_period(connector: FakeConnector, period: Duration) -> Self {
+        Self::with_probes(connector, period, PROBES)
+    }
+
+    fn with_probes(connector: FakeConnector, period: Duration, probes: &[Probe]) -> Self {
         let (sender, messages) = mpsc::channel(64);
         let (commands, received) = mpsc::channel(4);
         let cancelled = CancellationToken::new();
-        let options = Options { probes: Arc::from(PROBES), period };
+        let options = Options { probes: Arc::from(probes), period };
         let poller = Poller::new(TargetId::new("t"), connector, options, sender, received, cancelled.clone());
         Self { messages, commands, cancelled, task: tokio::spawn(poller.run()) }
     }

@@ -71,7 +71,7 @@ impl<'a> Files<'a> {
         errors.extend(observation.stderr.lines().filter_map(complaint));
         let incomplete = match observation.outcome {
             Outcome::TimedOut => Some("no answer before its deadline"),
-            Outcome::Cut => Some("the connection ended before the answer was complete"),
+            Outcome::Cut => Some("the answer was cut off before its end"),
             Outcome::Exit(_) if observation.cut > 0 => Some("the output was too long and was cut off"),
             Outcome::Exit(_) => None,
         };

@@ -45,9 +45,12 @@ pub const STALE_PERIODS: u32 = 3;
 /// or before the first tick.
 pub fn stale_for(target: &Target, period: std::time::Duration, now: Timestamp) -> Option<u64> {
     let last = target.last_sample?;
-    let silent = now.duration_since(last);
-    let limit = jiff::SignedDuration::try_from(period * STALE_PERIODS).ok()?;
-    (silent > limit).then(|| u64::try_from(silent.as_secs()).unwrap_or(u64::MAX))
+    is_longer(last, period, now).then(|| u64::try_from(now.duration_since(last).as_secs()).unwrap_or(u64::MAX))
+}
+
+/// True if more than three periods have passed since a time.
+pub fn is_longer(since: Timestamp, period: std::time::Duration, now: Timestamp) -> bool {
+    jiff::SignedDuration::try_from(period * STALE_PERIODS).is_ok_and(|limit| now.duration_since(since) > limit)
 }
 
 /// How a target stands.

@@ -291,7 +291,8 @@ mod tests {
     fn what_neither_batch_nor_stream_mentions_is_gone() {
         let mut fabric = Fabric::default();
         let (target, stream) = (TargetId::new("test"), SourceId::new("stream"));
-        let both = report("p", &["rxe0", "rxe1"].map(|device| (device, Attribute::PortState, PortState::Active.into())));
+        let both =
+            report("p", &["rxe0", "rxe1"].map(|device| (device, Attribute::PortState, PortState::Active.into())));
         fabric.apply(&both);
         assert!(fabric.apply_facts(&target, &stream, &both.facts).is_empty());
         assert!(fabric.apply_facts(&target, &stream, &both.facts[..1]).is_empty(), "the batch still mentions it");

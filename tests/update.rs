@@ -154,6 +154,52 @@ fn a_reboot_is_told_and_counters_start_cleanly() {
 }
 
 #[test]
+fn a_reboot_while_nobody_looked_is_told_once_by_its_boot_id() {
+    let mut model = model();
+    let boot = |id: &str| report("linux.system", vec![(Entity::Guest, Attribute::BootId, State::Known(id.into()))]);
+    let told = |model: &Model| texts(model).iter().filter(|text| text.contains("rebooted")).count();
+    reported(&mut model, 1, boot("one"));
+    reported(&mut model, 2, boot("two"));
+    assert_eq!(told(&model), 1);
+    sample(&mut model, "guest-a", 3, 100_000, 5);
+    sample(&mut model, "guest-a", 100, 900, 3);
+    reported(&mut model, 101, boot("three"));
+    assert_eq!(told(&model), 2, "the uptime showed it first");
+}
+
+#[test]
+fn a_connection_that_came_back_has_its_time_before_it_is_called_stale() {
+    let mut model = model();
+    sample(&mut model, "guest-a", 1, 100, 10);
+    let connected = Connection::Connected { since: at(60), via: Text::new("root@10.0.0.1") };
+    update(&mut model, Message::Connection { target: target(), at: at(60), connection: connected });
+    for second in 60..=63 {
+        clock(&mut model, second);
+    }
+    assert!(condition::is_stale(&model, &target()), "its values are old all the same");
+    let stale = |model: &Model| texts(model).iter().filter(|text| text.contains("are stale")).count();
+    assert_eq!(stale(&model), 0);
+    clock(&mut model, 64);
+    assert_eq!(stale(&model), 1);
+}
+
+#[test]
+fn a_read_that_failed_is_no_change_and_no_number_of_queue_pairs() {
+    let mut model = model();
+    let failed = || State::Failed(Text::new("no answer before its deadline"));
+    let others = |state| report("linux.queue-pairs", vec![(Entity::Guest, Attribute::ForeignQueuePairs, state)]);
+    reported(&mut model, 1, others(State::Known(true.into())));
+    let before = model.events.len();
+    reported(&mut model, 2, others(failed()));
+    reported(&mut model, 3, others(State::Known(true.into())));
+    assert_eq!(model.events.len(), before, "{:?}", texts(&model));
+    let (id, guest) = (target(), Entity::Guest);
+    let (_, series) = model.series.of(&id, &guest).next().expect("a series");
+    let values: Vec<Option<f64>> = series.points.iter().map(|point| point.value).collect();
+    assert_eq!(values, [Some(0.0), None, Some(0.0)]);
+}
+
+#[test]
 fn a_link_that_goes_down_is_an_error_with_evidence_and_stands_first() {
     let mut model = model();
     reported(&mut model, 1, report("linux.rdma", port(PortState::Active)));
@@ -267,7 +313,7 @@ fn a_question_waits_while_text_is_typed_and_is_answered_by_its_own_number() {
 fn queue_pairs_are_counted_by_owner_and_state_and_errors_are_told() {
     let mut model = model();
     let qp = |number: u32, state: QueuePairState, owner: &str, process: Option<u32>| {
-        let entity = Entity::QueuePair { device: Text::new("rxe0"), number };
+        let entity = Entity::QueuePair { device: Text::new("rxe0"), port: None, number };
         let mut facts = vec![
             (entity.clone(), Attribute::QueuePairType, State::Known(QueuePairType::ReliableConnection.into())),
             (entity.clone(), Attribute::QueuePairState, State::Known(state.into())),

@@ -9,6 +9,9 @@ use super::message::Severity;
 use crate::fabric::attribute::Class;
 use crate::fabric::{Attribute, Change, Entity, EntityId, Fabric, QueuePairState, Reading, State, Timestamp, Value};
 
+/// What is said of a target that started anew.
+pub const REBOOTED: &str = "was rebooted: counters start anew";
+
 /// The events that some changes are worth. Queue pairs that come and go together are one event a process.
 pub fn events(fabric: &Fabric, at: Timestamp, changes: &[Change]) -> Vec<Event> {
     let mut events = Vec::new();
@@ -130,8 +133,21 @@ fn changed(
     if attribute.class() == Class::Measure || matches!(id.entity, Entity::Process(_) | Entity::KernelMessage { .. }) {
         return None;
     }
-    if matches!(attribute, Attribute::PhysicalState | Attribute::Carrier | Attribute::AdminUp | Attribute::BootId) {
+    if matches!(attribute, Attribute::PhysicalState | Attribute::Carrier | Attribute::AdminUp) {
         // They follow the state that is told already.
+        return None;
+    }
+    if matches!(before, State::Failed(_)) || matches!(now, State::Failed(_)) {
+        // A read went wrong, or goes again: nothing is known to have changed.
+        return None;
+    }
+    if attribute == Attribute::BootId {
+        let both_known = matches!((before, now), (State::Known(_), State::Known(_)));
+        let reading = fabric.reading(id, attribute);
+        return both_known.then(|| event(at, id, Severity::Warning, REBOOTED.to_owned(), reading));
+    }
+    if attribute == Attribute::LinkSpeed {
+        // Power management slows an idle PCIe link down and speeds it up again.
         return None;
     }
     if matches!(id.entity, Entity::QueuePair { .. })

@@ -58,6 +58,11 @@ pub fn stale_for(target: &Target, period: std::time::Duration, now: Timestamp) -
     (silent > limit).then(|| u64::try_from(silent.as_secs()).unwrap_or(u64::MAX))
 }
 
+/// True if more than three periods have passed since a time.
+pub fn is_longer(since: Timestamp, period: std::time::Duration, now: Timestamp) -> bool {
+    jiff::SignedDuration::try_from(period * STALE_PERIODS).is_ok_and(|limit| now.duration_since(since) > limit)
+}
+
 /// How a target stands.
 pub fn of_target(model: &Model, id: &TargetId) -> Condition {
     let Some(target) = model.targets.get(id) else { return Condition::new("unknown", Gravity::Unknown) };

@@ -13,7 +13,8 @@ use super::model::{Model, TargetKind};
 use super::screen::Purpose;
 use crate::fabric::series::{GaugeValue, Incident};
 use crate::fabric::{
-    Attribute, Entity, EntityId, QueuePairState, Report, Sample, SourceId, TargetId, Text, Timestamp, Value,
+    Attribute, Change, Entity, EntityId, QueuePairState, Report, Sample, SourceId, State, TargetId, Text, Timestamp,
+    Value,
 };
 use crate::probe::linux::{queue_pairs, stream};
 
@@ -135,19 +136,20 @@ fn reported(model: &mut Model, at: Timestamp, report: &Report) {
         target.read.insert(report.probe.clone());
     }
     let changes = model.fabric.apply(report);
-    for event in changes::events(&model.fabric, at, &changes) {
-        if let Some(reference) = &event.evidence {
-            model.raw.cite(reference);
-        }
-        model.events.push(event);
-    }
+    tell_changes(model, at, &changes);
     if report.probe.as_str() == queue_pairs::PROBE.name {
-        count_queue_pairs(model, at, &report.target);
+        count_queue_pairs(model, at, report);
     }
 }
 
-/// Numbers of queue pairs of processes become series of their own.
-fn count_queue_pairs(model: &mut Model, at: Timestamp, target: &TargetId) {
+/// Numbers of queue pairs of processes become series of their own; a read that failed leaves a gap in them.
+fn count_queue_pairs(model: &mut Model, at: Timestamp, report: &Report) {
+    let target = &report.target;
+    let is_read = report.observations.iter().all(|observation| observation.is_whole())
+        && !report.facts.iter().any(|fact| {
+            fact.attribute == Attribute::ForeignQueuePairs
+                && matches!(fact.reading.state, State::Failed(_) | State::NotInstalled(_))
+        });
     let (mut all, mut broken) = (0u32, 0u32);
     for entity in model.fabric.entities(target).filter(|entity| matches!(entity, Entity::QueuePair { .. })) {
         let id = EntityId::new(target, entity.clone());
@@ -162,7 +164,7 @@ fn count_queue_pairs(model: &mut Model, at: Timestamp, target: &TargetId) {
     let gauges = [(QUEUE_PAIR_SERIES, all), (QUEUE_PAIR_ERROR_SERIES, broken)].map(|(name, count)| GaugeValue {
         entity: Entity::Guest,
         name: Text::new(name),
-        value: f64::from(count),
+        value: is_read.then(|| f64::from(count)),
     });
     model.series.gauges(target, at, &gauges);
 }
@@ -188,13 +190,22 @@ fn sampled(model: &mut Model, sample: &Sample) {
     }
     for incident in model.series.apply(sample) {
         let (severity, text) = match incident {
-            Incident::Reboot => (Severity::Warning, "was rebooted: counters start anew".to_owned()),
+            Incident::Reboot if was_told_rebooted(model, sample.at, &sample.target) => continue,
+            Incident::Reboot => (Severity::Warning, changes::REBOOTED.to_owned()),
             Incident::Reset(entity) => (Severity::Info, format!("{entity}: counters were set back")),
         };
         tell(model, sample.at, Some(&sample.target), severity, text);
     }
     let changes = model.fabric.apply_facts(&sample.target, &SourceId::new(stream::SOURCE), &sample.facts);
-    for event in changes::events(&model.fabric, sample.at, &changes) {
+    tell_changes(model, sample.at, &changes);
+}
+
+fn tell_changes(model: &mut Model, at: Timestamp, changes: &[Change]) {
+    for event in changes::events(&model.fabric, at, changes) {
+        let told = |target| was_told_rebooted(model, at, target);
+        if event.text == changes::REBOOTED && event.target.as_ref().is_some_and(told) {
+            continue;
+        }
         if let Some(reference) = &event.evidence {
             model.raw.cite(reference);
         }
@@ -202,16 +213,27 @@ fn sampled(model: &mut Model, sample: &Sample) {
     }
 }
 
+/// True if a reboot was told within the last minute: the uptime of the stream and the boot id of a batch both show it,
+/// in either order, and a target that was away for long shows it by the boot id alone.
+fn was_told_rebooted(model: &Model, at: Timestamp, target: &TargetId) -> bool {
+    let recent = model.events.iter().rev().take_while(|event| at.duration_since(event.at).as_secs() < 60);
+    recent.filter(|event| event.target.as_ref() == Some(target)).any(|event| event.text == changes::REBOOTED)
+}
+
 /// A target that becomes stale again is told of at most this often, in seconds.
 const STALE_AGAIN_SECONDS: i64 = 60;
 
-/// Tells when the values of a connected target become stale.
+/// Tells when the values of a connected target become stale. A connection that just came up has its time to give the
+/// first ones.
 fn tell_stale(model: &mut Model) {
     let (period, now) = (model.options.period, model.now);
     let silent: Vec<(TargetId, u32)> = model
         .targets
         .iter_mut()
-        .filter(|(_, target)| target.connection.is_up() && !target.staleness.now)
+        .filter(|(_, target)| match target.connection {
+            Connection::Connected { since, .. } => !target.staleness.now && condition::is_longer(since, period, now),
+            _ => false,
+        })
         .filter(|(_, target)| condition::stale_for(target, period, now).is_some())
         .filter_map(|(id, target)| {
             let staleness = &mut target.staleness;

@@ -15,7 +15,7 @@ use crate::engine::targets;
 use crate::fabric::{TargetId, Text, Timestamp};
 use crate::tui::paint::Paint;
 use crate::tui::view;
-use crate::tui::{self, GlyphSet, Glyphs, Keymap, Look, Pace, Program, Theme, Tty};
+use crate::tui::{self, Glyphs, Keymap, Look, Pace, Program, Theme, Tty};
 
 /// Opens the console on the targets of the session, until the user leaves it.
 pub fn run(session: &Session) -> Result<Exit, Failure> {
@@ -97,12 +97,7 @@ fn known(target: &Target) -> model::Target {
 
 fn look(session: &Session) -> Result<Look, Failure> {
     let settings = &session.settings;
-    let set = match settings.glyphs.value {
-        crate::config::settings::Glyphs::Braille => GlyphSet::Braille,
-        crate::config::settings::Glyphs::Block => GlyphSet::Block,
-        crate::config::settings::Glyphs::Ascii => GlyphSet::Ascii,
-    };
-    let glyphs = Glyphs::new(set);
+    let glyphs = Glyphs::new(settings.glyphs.value);
     let names: Vec<&str> = action::ALL.iter().map(|action| action.name).collect();
     let keymap =
         Keymap::embedded(&names).map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?.told_in(&glyphs);

@@ -14,6 +14,7 @@ pub mod poller;
 pub mod rounds;
 pub mod sampler;
 pub mod schedule;
+pub mod setback;
 pub mod shell;
 pub mod transport;
 pub mod turns;

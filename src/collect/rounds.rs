@@ -8,24 +8,18 @@ use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::kind::no_shell;
 use super::link::{BatchError, Failure, Link};
 use super::outlet::Outlet;
 use super::schedule::Schedule;
-use super::shell::{BATCH_DEADLINE, SHELL};
-use super::transport::TransportError;
+use super::setback::{fatal, incomplete, refused};
 use super::turns::Turns;
-use crate::app::{Problem, Severity};
+use crate::app::Severity;
 use crate::fabric::{Observation, Outcome, Report, SourceId, TargetId, Text, Timestamp};
 use crate::probe::dialect::sections::Section;
 use crate::probe::{Probe, Source};
 
 /// Output that is larger is parsed on a thread of its own.
 const LARGE: usize = 64 * 1024;
-
-/// After this many batches in a row that failed and read nothing the connection is made anew. A slow target that gives
-/// some probes in each batch gets on.
-const MOST_FAILURES: u32 = 3;
 
 /// A channel that was closed just now may still count on the target: how often and how long to wait for it.
 const REFUSAL_WAIT: Duration = Duration::from_millis(500);
@@ -165,8 +159,9 @@ pub async fn round<L: Link>(
                 let parts = round.take_out(place, &Outcome::Cut);
                 read.push((probe.name, parts.iter().any(|(_, section)| section.outcome == Outcome::TimedOut)));
                 done.insert(place);
-                let report = report(target, sequence, probe, parts, began.elapsed()).await;
-                let _ = outlet.send(report).await;
+                if let Some(report) = report(target, sequence, probe, parts, began.elapsed()).await {
+                    let _ = outlet.send(report).await;
+                }
             }
             match sections.recv().await {
                 Some(section) => ready.extend(round.take(section).filter(|place| !done.contains(place))),
@@ -198,20 +193,15 @@ async fn report(
     probe: Probe,
     parts: Vec<(Source, Section)>,
     fallback: Duration,
-) -> Report {
+) -> Option<Report> {
     let size: usize = parts.iter().map(|(_, section)| section.stdout.len() + section.stderr.len()).sum();
     if size <= LARGE {
-        return assemble(target, sequence, probe, parts, fallback);
+        return Some(assemble(target, sequence, probe, parts, fallback));
     }
     let (at, numbers) = (target.clone(), sequence.clone());
     let task = tokio::task::spawn_blocking(move || assemble(&at, &numbers, probe, parts, fallback));
-    match task.await {
-        Ok(report) => report,
-        // The runtime is ending; nobody will look at it.
-        Err(_) => {
-            Report { target: target.clone(), probe: SourceId::new(probe.name), observations: vec![], facts: vec![] }
-        }
-    }
+    // Without an answer the runtime is ending, or the parser broke: an empty report would say that all is gone.
+    task.await.ok()
 }
 
 /// `fallback` is the duration of a read of which the target could not tell it.
@@ -348,81 +338,4 @@ pub async fn run<L: Link>(
 pub async fn one_channel(outlet: &Outlet, why: &Text) {
     let text = format!("refused a second channel ({why}): reads now follow one another, so values come less often");
     outlet.notice(Severity::Warning, &text).await;
-}
-
-fn incomplete(error: &BatchError, unread: &[&str]) -> String {
-    let what = match error {
-        BatchError::TimedOut { .. } => format!("a read was not done within {} s", BATCH_DEADLINE.as_secs()),
-        other => format!("a read was not complete: {other}"),
-    };
-    if unread.is_empty() { what } else { format!("{what}; not read: {}", unread.join(", ")) }
-}
-
-/// What a failed batch means for the connection; `None` if the next batch may do better.
-fn fatal(target: &TargetId, error: &BatchError, has_read: bool, failures: u32) -> Option<Failure> {
-    match error {
-        BatchError::Closed | BatchError::ExecRefused => Some(failure(target, error)),
-        BatchError::NoShell { .. } | BatchError::TimedOut { begun: false, .. } if !has_read => {
-            Some(failure(target, error))
-        }
-        _ if failures >= MOST_FAILURES => {
-            let Problem { what, cause, .. } = failure(target, error).problem;
-            Some(Failure::passing(Problem::new(
-                &format!("{what}, {failures} times in a row"),
-                &cause,
-                "the connection is made anew; look at the load and the kernel messages of that machine",
-            )))
-        }
-        _ => None,
-    }
-}
-
-/// What a failed batch means by itself.
-pub fn failure(target: &TargetId, error: &BatchError) -> Failure {
-    let seconds = BATCH_DEADLINE.as_secs();
-    match error {
-        BatchError::Closed => Failure::passing(Problem::new(
-            &format!("the connection to {target} ended in the middle of a read"),
-            "",
-            "it is tried again by itself",
-        )),
-        BatchError::ExecRefused => super::kind::refused(target, &TransportError::ExecRefused),
-        BatchError::ChannelRefused(why) => refused(target, why),
-        BatchError::NoShell { status, said } => no_shell(target, SHELL, *status, said),
-        BatchError::TimedOut { begun: false, said } => {
-            let cause = if said.is_empty() {
-                "the machine is overloaded or hangs, or what answers there is no shell".to_owned()
-            } else {
-                format!("what answers there may be no shell; it said \"{said}\"")
-            };
-            Failure::passing(Problem::new(
-                &format!("{target} is connected, but `{SHELL}` did not begin to work within {seconds} s"),
-                &cause,
-                &format!("try `echo uptime | ssh {target} {SHELL}` by hand"),
-            ))
-        }
-        BatchError::TimedOut { begun: true, .. } => Failure::passing(Problem::new(
-            &format!("{target} is connected, but a read was not done within {seconds} s"),
-            "the machine is overloaded, or a driver hangs",
-            "look at the load and the kernel messages of that machine",
-        )),
-        BatchError::Broken => Failure::passing(Problem::new(
-            &format!("{target} is connected, but its shell ended before a read was complete"),
-            "it was killed (out of memory, a limit of processes), or something on the way cut its input",
-            "look at the kernel messages and the limits of that login",
-        )),
-        BatchError::Flooded => Failure::passing(Problem::new(
-            &format!("{target} is connected, but sent far more than was asked for"),
-            "a login script prints without end, or something else than a shell answers",
-            &format!("try `ssh {target} {SHELL}` by hand"),
-        )),
-    }
-}
-
-fn refused(target: &TargetId, why: &Text) -> Failure {
-    Failure::passing(Problem::new(
-        &format!("{target} refuses every channel: {why}"),
-        "all sessions that it allows for one connection are in use or hang there",
-        "the connection is made anew; look at MaxSessions in its sshd_config",
-    ))
 }

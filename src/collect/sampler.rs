@@ -142,7 +142,7 @@ async fn stream<L: Link>(
     };
     let mut stream = Stream {
         exec,
-        parser: StreamParser::new(outlet.target(), &nonce),
+        parser: StreamParser::new(outlet.target(), &nonce).beginning_with(sequence.next()),
         lines: Lines::default(),
         complaint: Vec::new(),
         cadence: Cadence::default(),

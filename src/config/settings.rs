@@ -13,7 +13,7 @@ pub const KEYMAPS: &[&str] = &["default"];
 
 /// What graphs and frames are drawn with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Glyphs {
+pub enum GlyphSet {
     /// Braille dots: eight a cell.
     #[default]
     Braille,
@@ -23,7 +23,7 @@ pub enum Glyphs {
     Ascii,
 }
 
-impl Glyphs {
+impl GlyphSet {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Braille, Self::Block, Self::Ascii];
 
@@ -160,7 +160,7 @@ pub struct Settings {
     /// Name of the key map, one of [`KEYMAPS`].
     pub keymap: Setting<String>,
     /// What graphs and frames are drawn with.
-    pub glyphs: Setting<Glyphs>,
+    pub glyphs: Setting<GlyphSet>,
     /// True for few frames and small ones: slow links.
     pub low_bandwidth: Setting<bool>,
     /// True for text without frames and graphs.
@@ -174,7 +174,7 @@ impl Default for Settings {
         Self {
             theme: Setting::unset("default".to_owned()),
             keymap: Setting::unset("default".to_owned()),
-            glyphs: Setting::unset(Glyphs::Braille),
+            glyphs: Setting::unset(GlyphSet::Braille),
             low_bandwidth: Setting::unset(false),
             plain: Setting::unset(false),
             period_ms: Setting::unset(1000),
@@ -189,9 +189,9 @@ impl Settings {
             Name::Theme => self.theme = Setting { value: one_of("theme", given, THEMES)?, whence },
             Name::Keymap => self.keymap = Setting { value: one_of("keymap", given, KEYMAPS)?, whence },
             Name::Glyphs => {
-                let names = Glyphs::ALL.map(Glyphs::name);
+                let names = GlyphSet::ALL.map(GlyphSet::name);
                 let word = one_of("glyphs", given, &names)?;
-                let value = Glyphs::ALL.into_iter().find(|glyphs| glyphs.name() == word).unwrap_or_default();
+                let value = GlyphSet::ALL.into_iter().find(|glyphs| glyphs.name() == word).unwrap_or_default();
                 self.glyphs = Setting { value, whence };
             }
             Name::LowBandwidth => self.low_bandwidth = Setting { value: flag("low_bandwidth", given)?, whence },

@@ -11,6 +11,7 @@ use crate::app::Problem;
 use crate::collect::connectors::{LocalConnector, SshConnector};
 use crate::collect::link::{BatchError, Connector, Link};
 use crate::collect::rounds::{self, RoundEnd, Sequence};
+use crate::collect::setback;
 use crate::fabric::{Outcome, Report, TargetId, Text};
 use crate::probe::Probe;
 
@@ -109,7 +110,7 @@ async fn over(target: TargetId, system: System, connector: &impl Connector, prob
     link.close().await;
     let mut incomplete = None;
     if let Err(error) = result {
-        let failure = rounds::failure(&target, &error);
+        let failure = setback::failure(&target, &error);
         if matches!(error, BatchError::NoShell { .. } | BatchError::ExecRefused | BatchError::ChannelRefused(_)) {
             return unreached(target, failure.problem);
         }

@@ -130,7 +130,7 @@ pub fn ssh_config_defect(path: &Path) -> Option<Defect> {
 }
 
 /// An I/O error in words, without its number.
-pub(super) fn reason(error: &io::Error) -> String {
+pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     let words = text.split(" (os error").next().unwrap_or(&text);
     let mut characters = words.chars();

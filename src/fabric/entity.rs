@@ -65,6 +65,9 @@ pub enum Entity {
     QueuePair {
         /// Name of the RDMA device.
         device: Text,
+        /// Port number of the special queue pairs 0 and 1, which every port has of its own; `None` for all others, whose
+        /// numbers are unique on their device.
+        port: Option<u32>,
         /// Local queue pair number.
         number: u32,
     },
@@ -130,7 +133,8 @@ impl Entity {
             | Self::Variable(name) => name.to_string(),
             Self::RdmaPort { device, port } => format!("{device}/{port}"),
             Self::Gid { device, port, index } => format!("{device}/{port}/{index}"),
-            Self::QueuePair { device, number } => format!("{device}/{number}"),
+            Self::QueuePair { device, port: None, number } => format!("{device}/{number}"),
+            Self::QueuePair { device, port: Some(port), number } => format!("{device}/{port}/{number}"),
             Self::NumaNode(number) | Self::Process(number) => number.to_string(),
             Self::KernelMessage { stamp, ordinal } => {
                 format!("{}.{:06}/{ordinal}", stamp / 1_000_000, stamp % 1_000_000)

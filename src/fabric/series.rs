@@ -17,6 +17,12 @@ use super::text::Text;
 /// How many points a series keeps: ten minutes at one a second.
 pub const KEPT_POINTS: usize = 600;
 
+/// A series that got no value for so long is forgotten: what it belonged to is gone.
+const FORGOTTEN_AFTER_SECONDS: i64 = 3600;
+
+/// How often series are looked through for such.
+const LOOKED_THROUGH_SECONDS: i64 = 60;
+
 /// Values above this can only come from a 64-bit counter, so a fall from there is a reset, not a wrap of 32 bits.
 const WRAP_32: u64 = 1 << 32;
 
@@ -65,8 +71,8 @@ pub struct GaugeValue {
     pub entity: Entity,
     /// Name of the number.
     pub name: Text,
-    /// The number.
-    pub value: f64,
+    /// The number; `None` where it could not be read.
+    pub value: Option<f64>,
 }
 
 /// Names one series.
@@ -187,11 +193,13 @@ pub enum Incident {
 pub struct SeriesStore {
     series: BTreeMap<SeriesKey, Series>,
     uptimes: BTreeMap<TargetId, u64>,
+    looked_through: BTreeMap<TargetId, Timestamp>,
 }
 
 impl SeriesStore {
     /// Takes in one sample and tells what it revealed about the target.
     pub fn apply(&mut self, sample: &Sample) -> Vec<Incident> {
+        self.forget_old(&sample.target, sample.at);
         let mut incidents = Vec::new();
         let before = self.uptimes.insert(sample.target.clone(), sample.uptime_centiseconds);
         if before.is_some_and(|before| sample.uptime_centiseconds < before) {
@@ -219,11 +227,24 @@ impl SeriesStore {
         incidents
     }
 
+    /// Interfaces of containers come and go by the thousand; their series must not stay for ever.
+    fn forget_old(&mut self, target: &TargetId, now: Timestamp) {
+        let seconds = |since: Timestamp| now.duration_since(since).as_secs();
+        match self.looked_through.get(target) {
+            Some(last) if seconds(*last) < LOOKED_THROUGH_SECONDS => return,
+            _ => self.looked_through.insert(target.clone(), now),
+        };
+        self.series.retain(|key, series| {
+            let last = series.points.back().map(|point| point.at);
+            key.target != *target || last.is_none_or(|last| seconds(last) < FORGOTTEN_AFTER_SECONDS)
+        });
+    }
+
     /// Takes in numbers that are measured as they are.
     pub fn gauges(&mut self, target: &TargetId, at: Timestamp, gauges: &[GaugeValue]) {
         for gauge in gauges {
             let key = SeriesKey { target: target.clone(), entity: gauge.entity.clone(), name: gauge.name.clone() };
-            self.series.entry(key).or_default().push(Point { at, value: Some(gauge.value) });
+            self.series.entry(key).or_default().push(Point { at, value: gauge.value });
         }
     }
 
@@ -291,7 +312,7 @@ mod tests {
                 scale: 1,
                 raw,
             }],
-            gauges: vec![GaugeValue { entity: Entity::Guest, name: Text::new("queue-pairs"), value: 2.0 }],
+            gauges: vec![GaugeValue { entity: Entity::Guest, name: Text::new("queue-pairs"), value: Some(2.0) }],
             facts: vec![],
             observation: None,
             clock_offset_ms: None,
@@ -325,6 +346,24 @@ mod tests {
         store.apply(&sample(9, 1800, 1000));
         store.apply(&sample(10, 1900, 1001));
         assert_eq!(values(&store), vec![None, Some(10.0), None, Some(1.0)]);
+    }
+
+    #[test]
+    fn series_of_what_is_gone_are_forgotten() {
+        let mut store = SeriesStore::default();
+        let gone = |second: i64, uptime: u64| {
+            let mut sample = sample(second, uptime, uptime);
+            sample.counters[0].entity = Entity::Netdev(Text::new("veth1"));
+            sample
+        };
+        store.apply(&gone(1, 100));
+        store.apply(&gone(2, 200));
+        for second in 3..3700i64 {
+            let uptime = 100 * u64::try_from(second).expect("positive");
+            store.apply(&sample(second, uptime, uptime));
+        }
+        assert!(store.iter().all(|(key, _)| key.name.as_str() != "sent_pkts" || key.entity == Entity::port("rxe0", 1)));
+        assert_eq!(values(&store).len(), KEPT_POINTS);
     }
 
     #[test]

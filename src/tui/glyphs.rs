@@ -2,46 +2,7 @@
 //! braille; `ascii` is for terminals that know nothing else, for screens whose fonts take ambiguous characters for wide
 //! ones, and for logs: every character of it is plain ASCII. A set changes the looks only, never what is said.
 
-use std::str::FromStr;
-
-/// Which set is drawn with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum GlyphSet {
-    /// Graphs of 2 x 4 dots a cell.
-    #[default]
-    Braille,
-    /// Graphs of eighths of a cell.
-    Block,
-    /// Plain ASCII.
-    Ascii,
-}
-
-impl GlyphSet {
-    /// All sets.
-    pub const ALL: [Self; 3] = [Self::Braille, Self::Block, Self::Ascii];
-
-    /// Its name in settings and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Braille => "braille",
-            Self::Block => "block",
-            Self::Ascii => "ascii",
-        }
-    }
-}
-
-/// A glyph set that does not exist.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown glyph set `{0}`; there are braille, block and ascii")]
-pub struct UnknownGlyphSet(String);
-
-impl FromStr for GlyphSet {
-    type Err = UnknownGlyphSet;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|set| set.name() == name).ok_or_else(|| UnknownGlyphSet(name.to_owned()))
-    }
-}
+pub use crate::config::GlyphSet;
 
 /// The characters of one set. Every text is one cell wide, except [`Glyphs::link`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,12 +153,5 @@ mod tests {
             marks.dedup();
             assert_eq!(marks.len(), 5, "{}", set.name());
         }
-    }
-
-    #[test]
-    fn sets_are_found_by_name() {
-        assert_eq!("block".parse(), Ok(GlyphSet::Block));
-        let error = "sixel".parse::<GlyphSet>().expect_err("no such set");
-        assert_eq!(error.to_string(), "unknown glyph set `sixel`; there are braille, block and ascii");
     }
 }

@@ -5,13 +5,24 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::rdma_files::{Files, LINKS, Links, device_path, failure, family, port_path};
+use super::files::{Files, Missing};
+use super::rdma_files::{LINKS, Links, device_path, family, port_path};
 use crate::fabric::counter::{Role, port_counter, published_by};
 use crate::fabric::{Attribute, Entity, Fact, Observation, Outcome, State, Text, Value};
 use crate::probe::{Pace, Probe, Read, Source};
 
 /// What privilege shows (nothing on most kernels; said where the target refuses).
 const ADDS: &str = "the counters of RDMA ports";
+
+/// What is read: all counters, and what tells the driver behind them.
+const FILES: &[&str] = &[
+    "/sys/class/infiniband/*/node_type",
+    "/sys/class/infiniband/*/hca_type",
+    "/sys/class/infiniband/*/parent",
+    "/sys/class/infiniband/*/ports/*/state",
+    "/sys/class/infiniband/*/ports/*/counters/*",
+    "/sys/class/infiniband/*/ports/*/hw_counters/*",
+];
 
 /// The counters of RDMA ports by their folders in sysfs.
 pub const PROBE: Probe = Probe {
@@ -20,17 +31,7 @@ pub const PROBE: Probe = Probe {
     privilege_adds: "",
     pace: Pace::Medium,
     sources: &[
-        Source {
-            name: "linux.rdma-counters",
-            read: Read::Files(&[
-                "/sys/class/infiniband/*/node_type",
-                "/sys/class/infiniband/*/hca_type",
-                "/sys/class/infiniband/*/parent",
-                "/sys/class/infiniband/*/ports/*/state",
-                "/sys/class/infiniband/*/ports/*/counters/*",
-                "/sys/class/infiniband/*/ports/*/hw_counters/*",
-            ]),
-        },
+        Source { name: "linux.rdma-counters", read: Read::Files(FILES) },
         Source { name: "linux.rdma-counter-links", read: Read::Command { argv: LINKS, keep: None } },
     ],
     parse,
@@ -56,11 +57,12 @@ struct PortCounters<'a> {
 
 fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let [source, links_source, ..] = observations else { return Vec::new() };
-    let files = Files::of(source);
+    let files = Files::new(source, FILES);
     let links = Links::of(links_source);
     let mut ports: BTreeMap<(&str, u32), PortCounters<'_>> = BTreeMap::new();
-    for (path, line, value) in files.iter() {
+    for (path, _) in files.all() {
         let Some((device, port, rest)) = split(path) else { continue };
+        let Some((line, value)) = files.first(path) else { continue };
         let counters = ports.entry((device, port)).or_default();
         if let Some((folder, name)) = counter(rest) {
             if value.parse::<u64>().is_ok() {
@@ -70,12 +72,18 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
             }
         }
     }
-    for (path, reason) in files.errors() {
+    for (path, missing) in files.errors() {
         if let Some((device, port, rest)) = split(path)
             && counter(rest).is_some()
-            && let Some(state) = failure(reason, ADDS)
+            && let Some(state) = missing.state(ADDS)
         {
             ports.entry((device, port)).or_default().failure.get_or_insert(state);
+        }
+    }
+    if let Some(state) = files.incomplete().and_then(|reason| Missing::Incomplete(reason).state(ADDS)) {
+        // What was not reached is not known to be absent.
+        for counters in ports.values_mut() {
+            counters.failure.get_or_insert_with(|| state.clone());
         }
     }
     let mut facts = Vec::new();
@@ -101,11 +109,13 @@ pub const VALUES: &str = "linux.rdma-counters";
 /// The raw values of all counters of all ports, as the kernel prints them; their unit depends on the driver. Counters that
 /// say that they are not available are left out.
 pub fn values(source: &Observation) -> Vec<(Entity, Text, u64)> {
-    Files::of(source)
-        .iter()
-        .filter_map(|(path, _, value)| {
+    let files = Files::new(source, FILES);
+    files
+        .all()
+        .filter_map(|(path, _)| {
             let (device, port, rest) = split(path)?;
             let (_, name) = counter(rest)?;
+            let (_, value) = files.first(path)?;
             Some((Entity::port(device, port), Text::new(name), value.parse().ok()?))
         })
         .collect()

@@ -96,6 +96,19 @@ impl<'a> Files<'a> {
         })
     }
 
+    /// The first line that is not blank, trimmed; an empty one if only blank lines were printed; `None` if none was.
+    pub fn first(&self, path: &str) -> Option<Line<'a>> {
+        self.line(path).ok().or_else(|| self.lines(path).first().map(|(number, _)| (*number, "")))
+    }
+
+    /// Why a file that gave no line could not be read; `None` if it is not there, or says nothing.
+    pub fn failure(&self, path: &str, adds: &str) -> Option<State<Value>> {
+        match self.line(path) {
+            Ok(_) | Err(Missing::Empty) => None,
+            Err(missing) => missing.state(adds),
+        }
+    }
+
     /// The paths that match `pattern`, each with what its first `*` stands for: those that gave lines and those that
     /// were there but could not be read, in the order of their names.
     pub fn matching<'p>(&self, pattern: &'p str) -> impl Iterator<Item = (&'a str, &'a str)> + use<'_, 'a, 'p> {
@@ -114,6 +127,11 @@ impl<'a> Files<'a> {
     /// Why the answer as a whole ended before it could tell everything, if it did.
     pub fn incomplete(&self) -> Option<&'static str> {
         self.incomplete
+    }
+
+    /// The files that could not be read, in the order of their paths. Patterns that matched nothing are here too.
+    pub fn errors(&self) -> impl Iterator<Item = (&'a str, &Missing<'a>)> {
+        self.errors.iter().map(|(path, missing)| (*path, missing))
     }
 
     /// The files that gave lines, in the order of their paths.
@@ -159,6 +177,7 @@ fn split<'a>(line: &'a str, patterns: &[&str]) -> Option<(&'a str, &'a str)> {
 fn complaint(line: &str) -> Option<(&str, Missing<'_>)> {
     let (_, rest) = line.split_once(": ")?;
     let (path, reason) = rest.rsplit_once(": ")?;
+    let path = path.trim_matches('\'');
     if !path.starts_with('/') {
         return None;
     }
@@ -260,6 +279,13 @@ mod tests {
         assert_eq!(files.line("/sys/class/infiniband/rocep27s0f1/fw_ver"), Ok((3, "3.0.0")));
         assert_eq!(files.line("/sys/class/infiniband/rxe0/fw_ver"), Err(Missing::Empty));
         assert_eq!(files.line("/etc/machine-id"), Err(Missing::Empty));
+        assert_eq!(files.first("/sys/class/infiniband/rocep27s0f1/fw_ver"), Some((3, "3.0.0")));
+        assert_eq!(files.first("/sys/class/infiniband/rxe0/fw_ver"), Some((5, "")));
+        assert_eq!(files.first("/etc/machine-id"), None);
+        assert!(matches!(files.failure("/sys/class/dmi/id/product_uuid", "x"), Some(State::NeedsPrivilege(_))));
+        for silent in ["/etc/machine-id", "/sys/class/net/gone/speed", "/sys/class/infiniband/rxe0/fw_ver"] {
+            assert_eq!(files.failure(silent, "x"), None);
+        }
         assert_eq!(files.line("/sys/class/net/lo/speed"), Err(Missing::Invalid));
         assert_eq!(files.line("/sys/class/dmi/id/product_uuid"), Err(Missing::Permission));
         assert_eq!(files.line("/sys/class/net/gone/speed"), Err(Missing::Absent));
@@ -269,6 +295,7 @@ mod tests {
         let late = sample().with_outcome(Outcome::TimedOut);
         let late = Files::new(&late, PATTERNS);
         assert!(matches!(late.line("/etc/machine-id"), Err(Missing::Incomplete(_))));
+        assert!(matches!(late.failure("/etc/machine-id", "x"), Some(State::Failed(_))));
         assert_eq!(late.line("/sys/class/net/ens192/address"), Ok((2, "00:50:56:b2:66:8c")));
     }
 

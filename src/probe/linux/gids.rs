@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::rdma_files::{CLASS, Files, device_path, port_path};
+use super::files::{Files, Missing};
+use super::rdma_files::{CLASS, device_path, port_path};
 use crate::fabric::{Attribute, Entity, Fact, Gid, GidType, Observation, Outcome, State, Text, Value};
 use crate::probe::{Pace, Probe, Read, Source, Word};
 
@@ -78,17 +79,23 @@ pub const REST: Probe = Probe {
     parse,
 };
 
+/// The files of all entries, whatever their index.
+const ENTRIES: &[&str] = &[
+    "/sys/class/infiniband/*/ports/*/gids/*",
+    "/sys/class/infiniband/*/ports/*/gid_attrs/types/*",
+    "/sys/class/infiniband/*/ports/*/gid_attrs/ndevs/*",
+];
+
 fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let mut facts = Vec::new();
     // An entry that is refused at a low index is refused at all of them.
     let mut refused: BTreeMap<(&str, u32, &str), State<Value>> = BTreeMap::new();
     for observation in observations {
-        let files = Files::of(observation);
-        for (path, reason) in files.errors() {
+        let files = Files::new(observation, ENTRIES);
+        for (path, missing) in files.errors() {
             // Entries that are not in use have neither type nor netdev: the kernel says EINVAL, which is normal.
-            let normal = reason.contains("Invalid argument");
-            if let Some((device, port, kind, _)) = entry(path).filter(|_| !normal)
-                && let Some(state) = super::rdma_files::failure(reason, ADDS)
+            if let Some((device, port, kind, _)) = entry(path).filter(|_| *missing != Missing::Invalid)
+                && let Some(state) = missing.state(ADDS)
             {
                 refused.entry((device, port, kind)).or_insert(state);
             }
@@ -133,8 +140,9 @@ fn entries(
     refused: &BTreeMap<(&str, u32, &str), State<Value>>,
 ) -> Vec<Fact> {
     let mut facts = Vec::new();
-    for (path, line, value) in files.iter() {
+    for (path, _) in files.all() {
         let Some((device, port, "gids", index)) = entry(path) else { continue };
+        let Some((line, value)) = files.first(path) else { continue };
         let entity = Entity::Gid { device: Text::new(device), port, index };
         match value.parse::<Gid>() {
             Ok(gid) if gid.is_zero() => continue,
@@ -146,7 +154,7 @@ fn entries(
         }
         for (kind, attribute) in [("types", Attribute::GidType), ("ndevs", Attribute::GidNetdev)] {
             let path = format!("{CLASS}{device}/ports/{port}/gid_attrs/{kind}/{index}");
-            let (line, state) = match files.get(&path) {
+            let (line, state) = match files.first(&path) {
                 Some((line, "")) => (line, State::Empty),
                 Some((line, word)) if kind == "types" => (line, State::Known(GidType::from_word(word).into())),
                 Some((line, name)) => (line, State::Known(name.into())),

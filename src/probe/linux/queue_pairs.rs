@@ -13,6 +13,9 @@ const ADDS: &str = "queue pairs of other users' processes (without it the kernel
 /// The bit of `CAP_NET_ADMIN` in a capability mask.
 const NET_ADMIN: u64 = 1 << 12;
 
+/// The subnet manager's queue pair has number 0 and that of the general services number 1, on every port.
+const LAST_SPECIAL: u32 = 1;
+
 /// Queue pairs by `rdma res show qp`.
 pub const PROBE: Probe = Probe {
     name: "linux.queue-pairs",
@@ -90,7 +93,8 @@ fn queue_pair_facts(pairs: &Observation, item: &Item, facts: &mut Vec<Fact>) {
     };
     let number = |key: &str| text(key)?.parse::<u32>().ok();
     let Some(local) = number("lqpn") else { return };
-    let entity = Entity::QueuePair { device: Text::new(&item.device), number: local };
+    let port = item.port.filter(|_| local <= LAST_SPECIAL);
+    let entity = Entity::QueuePair { device: Text::new(&item.device), port, number: local };
     let mut say = |attribute, state| facts.push(pairs.fact(entity.clone(), attribute, state, item.line));
     let missing = || State::NotAvailable;
     say(
@@ -142,7 +146,21 @@ mod tests {
     }
 
     fn pair(device: &str, number: u32) -> Entity {
-        Entity::QueuePair { device: Text::new(device), number }
+        Entity::QueuePair { device: Text::new(device), port: None, number }
+    }
+
+    /// The general services' queue pair of a port.
+    fn special(device: &str, port: u32) -> Entity {
+        Entity::QueuePair { device: Text::new(device), port: Some(port), number: 1 }
+    }
+
+    #[test]
+    fn every_port_has_its_own_special_queue_pairs() {
+        let line = |port: u32| format!("link mlx5_0/{port} lqpn 1 type GSI state RTS sq-psn 0 comm [ib_core] \n");
+        let facts = read(&(line(1) + &line(2)), ROOT);
+        for port in [1, 2] {
+            assert_eq!(known(&facts, &special("mlx5_0", port), Attribute::QueuePairPort), port.to_string());
+        }
     }
 
     /// The n-th line of the saved run that begins with this.
@@ -163,8 +181,8 @@ mod tests {
             assert_eq!(known(&facts, &test, Attribute::OwnerProcess), "399");
             assert_eq!(known(&facts, &test, Attribute::OwnerCommand), "ib_write_bw");
             assert_eq!(known(&facts, &test, Attribute::PathMigration), "MIGRATED");
-            assert_eq!(known(&facts, &pair("rxe0", 1), Attribute::OwnerCommand), "[ib_core]");
-            assert_eq!(state(&facts, &pair("rxe0", 1), Attribute::OwnerProcess), None);
+            assert_eq!(known(&facts, &special("rxe0", 1), Attribute::OwnerCommand), "[ib_core]");
+            assert_eq!(state(&facts, &special("rxe0", 1), Attribute::OwnerProcess), None);
             assert_eq!(known(&facts, &Entity::Guest, Attribute::ForeignQueuePairs), "yes");
         }
     }
@@ -172,7 +190,7 @@ mod tests {
     #[test]
     fn what_is_hidden_is_said_to_need_privilege() {
         let facts = read(&saved("[", 1), LAB);
-        assert_eq!(known(&facts, &pair("rxe0", 1), Attribute::QueuePairType), "GSI");
+        assert_eq!(known(&facts, &special("rxe0", 1), Attribute::QueuePairType), "GSI");
         assert_eq!(
             state(&facts, &Entity::Guest, Attribute::ForeignQueuePairs),
             Some(State::NeedsPrivilege(Text::new(ADDS)))

@@ -1,10 +1,10 @@
-//! What the RDMA probes share when they read `/sys/class/infiniband`: files as `path:line`, the reasons why some could
-//! not be read, and which driver stands behind a device.
+//! What the RDMA probes share when they read `/sys/class/infiniband`: what a path is about, and which driver stands
+//! behind a device.
 
 use std::collections::BTreeMap;
 
-use crate::fabric::observation::is_permission_error;
-use crate::fabric::{Observation, State, Text, Value};
+use super::files::Files;
+use crate::fabric::{Observation, Text};
 use crate::probe::Word;
 
 /// The folder of all RDMA devices.
@@ -20,78 +20,6 @@ pub(super) const LINKS: &[Word] = &[
     Word::Glob("/sys/class/infiniband/*/device"),
     Word::Glob("/sys/class/infiniband/*/device/driver"),
 ];
-
-/// Files as they were printed by a read of files: the first line that is not blank, and why others could not be read.
-#[derive(Debug, Default)]
-pub(super) struct Files<'a> {
-    values: BTreeMap<&'a str, (u32, &'a str)>,
-    errors: BTreeMap<&'a str, &'a str>,
-}
-
-impl<'a> Files<'a> {
-    /// Reads `path:line` lines and the `grep: path: reason` lines of standard error.
-    pub(super) fn of(observation: &'a Observation) -> Self {
-        let mut files = Self::default();
-        files.add(observation);
-        files
-    }
-
-    /// Takes in one more observation of files.
-    pub(super) fn add(&mut self, observation: &'a Observation) {
-        for (number, line) in observation.lines() {
-            // Names below /sys/class/infiniband hold no colon; values may.
-            let Some((path, value)) = line.split_once(':') else { continue };
-            if !path.starts_with('/') {
-                continue;
-            }
-            let value = value.trim();
-            let known = self.values.entry(path).or_insert((number, value));
-            // A file may begin with, or consist of, blank lines (PVRDMA's firmware version carries one).
-            if known.1.is_empty() && !value.is_empty() {
-                *known = (number, value);
-            }
-        }
-        for line in observation.stderr.lines() {
-            let Some(rest) = line.trim().strip_prefix("grep: ") else { continue };
-            if let Some((path, reason)) = rest.rsplit_once(": ")
-                && path.starts_with('/')
-            {
-                self.errors.insert(path.trim_matches('\''), reason);
-            }
-        }
-    }
-
-    /// All files that could be read, in order of their names: path, line, value (empty for an empty line).
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&'a str, u32, &'a str)> {
-        self.values.iter().map(|(path, (line, value))| (*path, *line, *value))
-    }
-
-    /// Files that could not be read, with the reason. Patterns that matched nothing are here too.
-    pub(super) fn errors(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
-        self.errors.iter().map(|(path, reason)| (*path, *reason))
-    }
-
-    /// Line and value of one file.
-    pub(super) fn get(&self, path: &str) -> Option<(u32, &'a str)> {
-        self.values.get(path).copied()
-    }
-
-    /// Why one file could not be read, if it was tried; a file that is not there is no failure.
-    pub(super) fn failure(&self, path: &str, adds: &str) -> Option<State<Value>> {
-        self.errors.get(path).and_then(|reason| failure(reason, adds))
-    }
-}
-
-/// The state that a reason of the kernel stands for; `None` if there is just no such file.
-pub(super) fn failure(reason: &str, adds: &str) -> Option<State<Value>> {
-    if reason.contains("No such file") {
-        None
-    } else if is_permission_error(reason) {
-        Some(State::NeedsPrivilege(Text::new(adds)))
-    } else {
-        Some(State::Failed(Text::new(reason)))
-    }
-}
 
 /// Splits `/sys/class/infiniband/DEVICE/rest`. A pattern that matched nothing is no device.
 pub(super) fn device_path(path: &str) -> Option<(&str, &str)> {
@@ -177,13 +105,13 @@ pub(super) fn family<'a>(links: &Links<'a>, files: &Files<'_>, device: &'a str) 
     if links.function(device).is_some() {
         return None;
     }
-    let at = |file: &str| files.get(&format!("{CLASS}{device}/{file}")).map(|(_, value)| value);
+    let at = |file: &str| files.line(&format!("{CLASS}{device}/{file}")).ok().map(|(_, value)| value);
     if at("hca_type").is_some_and(|model| model.starts_with("VMW_PVRDMA")) {
         return Some("vmw_pvrdma");
     }
     // Whoever made the device chose its name: only rxe tells the netdev it rides on in a file of this name, and of the
     // software drivers only siw is an RNIC.
-    if at("parent").is_some() {
+    if files.first(&format!("{CLASS}{device}/parent")).is_some() {
         return Some("rxe");
     }
     if links.is_software(device) && at("node_type").is_some_and(|kind| kind.starts_with("4:")) {
@@ -210,18 +138,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_split_and_errors_kept() {
-        let observation = Observation::of_text("x", "/sys/class/infiniband/a/fw_ver:\n/sys/class/infiniband/a/fw_ver:3.0.0\nnoise\n")
-            .with_stderr("grep: /sys/class/infiniband/a/board_id: Permission denied\ngrep: /sys/class/infiniband/*/x: No such file or directory\n");
-        let files = Files::of(&observation);
-        assert_eq!(files.get("/sys/class/infiniband/a/fw_ver"), Some((2, "3.0.0")));
-        assert_eq!(files.iter().count(), 1);
-        assert_eq!(files.errors().count(), 2);
-        assert!(matches!(files.failure("/sys/class/infiniband/a/board_id", "x"), Some(State::NeedsPrivilege(_))));
-        assert_eq!(files.failure("/sys/class/infiniband/*/x", "x"), None);
-    }
-
-    #[test]
     fn paths_are_split_strictly() {
         assert_eq!(device_path("/sys/class/infiniband/rxe0/ports/1/state"), Some(("rxe0", "ports/1/state")));
         assert_eq!(device_path("/sys/class/infiniband/*/fw_ver"), None);
@@ -244,7 +160,7 @@ mod tests {
             "x",
             "/sys/class/infiniband/mine/parent:eth0\n/sys/class/infiniband/soft/node_type:4: RNIC\n",
         );
-        let files = Files::of(&files);
+        let files = Files::new(&files, &["/sys/class/infiniband/*/parent", "/sys/class/infiniband/*/node_type"]);
         assert_eq!(links.class, Some(true));
         assert_eq!(links.function("mlx5_0"), Some((2, "0000:1b:00.0")));
         assert_eq!(family(&links, &files, "mlx5_0"), Some("mlx5_core"));
@@ -263,7 +179,7 @@ mod tests {
         ] {
             let links = Links::of(&observation);
             assert!(!links.is_software("rocep3s0"));
-            assert_eq!(family(&links, &Files::default(), "rocep3s0"), None);
+            assert_eq!(family(&links, &Files::new(&observation, &[]), "rocep3s0"), None);
         }
         let none = Observation::of_text("x", "")
             .with_stderr("stat: cannot statx '/sys/class/infiniband': No such file or directory");

@@ -4,9 +4,33 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::rdma_files::{CLASS, Files, LINKS, Links, device_path, family, port_path, presence};
+use super::files::{Files, Missing};
+use super::rdma_files::{CLASS, LINKS, Links, device_path, family, port_path, presence};
 use crate::fabric::{Attribute, Entity, Fact, LinkLayer, Observation, PhysicalState, PortState, State, Text, Value};
 use crate::probe::{Pace, Probe, Read, Source};
+
+/// What is read of devices, ports and verbs nodes.
+const FILES: &[&str] = &[
+    "/sys/class/infiniband/*/node_type",
+    "/sys/class/infiniband/*/fw_ver",
+    "/sys/class/infiniband/*/node_guid",
+    "/sys/class/infiniband/*/sys_image_guid",
+    "/sys/class/infiniband/*/node_desc",
+    "/sys/class/infiniband/*/board_id",
+    "/sys/class/infiniband/*/hca_type",
+    "/sys/class/infiniband/*/hw_rev",
+    "/sys/class/infiniband/*/parent",
+    "/sys/class/infiniband/*/ports/*/state",
+    "/sys/class/infiniband/*/ports/*/phys_state",
+    "/sys/class/infiniband/*/ports/*/rate",
+    "/sys/class/infiniband/*/ports/*/link_layer",
+    "/sys/class/infiniband/*/ports/*/lid",
+    "/sys/class/infiniband/*/ports/*/sm_lid",
+    "/sys/class/infiniband/*/ports/*/cap_mask",
+    "/sys/class/infiniband/*/ports/*/pkeys/0",
+    "/sys/class/infiniband_verbs/*/ibdev",
+    "/sys/class/infiniband_verbs/*/abi_version",
+];
 
 /// RDMA devices and ports by `/sys/class/infiniband`.
 pub const PROBE: Probe = Probe {
@@ -15,30 +39,7 @@ pub const PROBE: Probe = Probe {
     privilege_adds: "",
     pace: Pace::Fast,
     sources: &[
-        Source {
-            name: "linux.rdma-sysfs",
-            read: Read::Files(&[
-                "/sys/class/infiniband/*/node_type",
-                "/sys/class/infiniband/*/fw_ver",
-                "/sys/class/infiniband/*/node_guid",
-                "/sys/class/infiniband/*/sys_image_guid",
-                "/sys/class/infiniband/*/node_desc",
-                "/sys/class/infiniband/*/board_id",
-                "/sys/class/infiniband/*/hca_type",
-                "/sys/class/infiniband/*/hw_rev",
-                "/sys/class/infiniband/*/parent",
-                "/sys/class/infiniband/*/ports/*/state",
-                "/sys/class/infiniband/*/ports/*/phys_state",
-                "/sys/class/infiniband/*/ports/*/rate",
-                "/sys/class/infiniband/*/ports/*/link_layer",
-                "/sys/class/infiniband/*/ports/*/lid",
-                "/sys/class/infiniband/*/ports/*/sm_lid",
-                "/sys/class/infiniband/*/ports/*/cap_mask",
-                "/sys/class/infiniband/*/ports/*/pkeys/0",
-                "/sys/class/infiniband_verbs/*/ibdev",
-                "/sys/class/infiniband_verbs/*/abi_version",
-            ]),
-        },
+        Source { name: "linux.rdma-sysfs", read: Read::Files(FILES) },
         Source { name: "linux.rdma-links", read: Read::Command { argv: LINKS, keep: None } },
     ],
     parse,
@@ -71,11 +72,11 @@ const PORT_FILES: [(&str, Attribute); 8] = [
 fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let [source, links_source, ..] = observations else { return Vec::new() };
     let mut facts = Vec::new();
-    let files = Files::of(source);
+    let files = Files::new(source, FILES);
     let links = Links::of(links_source);
     let mut devices: BTreeSet<&str> = BTreeSet::new();
     let mut ports: BTreeSet<(&str, u32)> = BTreeSet::new();
-    for (path, ..) in files.iter() {
+    for (path, _) in files.all() {
         if let Some((device, rest)) = device_path(path) {
             devices.insert(device);
             if let Some((port, _)) = port_path(rest) {
@@ -106,7 +107,7 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
 fn only_absent(files: &Files<'_>, source: &Observation) -> bool {
     matches!(source.outcome, crate::fabric::Outcome::Exit(1 | 2))
         && files.errors().next().is_some()
-        && files.errors().all(|(_, reason)| reason.contains("No such file"))
+        && files.errors().all(|(_, missing)| *missing == Missing::Absent)
 }
 
 fn device_facts(
@@ -121,7 +122,7 @@ fn device_facts(
     let entity = Entity::RdmaDevice(Text::new(device));
     for (file, attribute) in DEVICE_FILES {
         let path = format!("{CLASS}{device}/{file}");
-        let (line, state) = match files.get(&path) {
+        let (line, state) = match files.first(&path) {
             Some((line, "")) => (line, State::Empty),
             Some((line, value)) => (line, State::Known(device_value(attribute, value))),
             None => match files.failure(&path, "the properties of RDMA devices") {
@@ -156,8 +157,8 @@ fn device_facts(
 
 /// Facts of the verbs node that belongs to a device.
 fn verbs_facts(source: &Observation, files: &Files<'_>, device: &str, entity: &Entity, facts: &mut Vec<Fact>) {
-    let node = files.iter().find_map(|(path, line, value)| {
-        let node = path.strip_prefix("/sys/class/infiniband_verbs/")?.strip_suffix("/ibdev")?;
+    let node = files.matching("/sys/class/infiniband_verbs/*/ibdev").find_map(|(path, node)| {
+        let (line, value) = files.line(path).ok()?;
         (value == device).then_some((node, line))
     });
     let Some((node, line)) = node else {
@@ -166,7 +167,7 @@ fn verbs_facts(source: &Observation, files: &Files<'_>, device: &str, entity: &E
         return;
     };
     facts.push(source.known(entity.clone(), Attribute::VerbsNode, node, line));
-    if let Some((line, value)) = files.get(&format!("/sys/class/infiniband_verbs/{node}/abi_version")) {
+    if let Ok((line, value)) = files.line(&format!("/sys/class/infiniband_verbs/{node}/abi_version")) {
         let state = match value.parse::<u64>() {
             Ok(version) => State::Known(Value::from(version)),
             Err(_) => not_a("number", value),
@@ -187,7 +188,7 @@ fn port_facts(
     let path = |file: &str| format!("{CLASS}{device}/ports/{port}/{file}");
     for (file, attribute) in PORT_FILES {
         let path = path(file);
-        let (line, state) = match files.get(&path) {
+        let (line, state) = match files.first(&path) {
             Some((line, "")) => (line, State::Empty),
             Some((line, value)) => (line, port_value(attribute, value)),
             None => match files.failure(&path, "the properties of RDMA ports") {
@@ -197,8 +198,8 @@ fn port_facts(
         };
         facts.push(source.fact(entity.clone(), attribute, state, line));
     }
-    let read = |file: &str| files.get(&path(file)).map(|(_, value)| value);
-    if let Some((line, rate)) = files.get(&path("rate")) {
+    let read = |file: &str| files.first(&path(file)).map(|(_, value)| value);
+    if let Some((line, rate)) = files.first(&path("rate")) {
         let state = ceiling(driver, rate, read("link_layer"), read("state"));
         facts.push(source.fact(entity, Attribute::Ceiling, state, line));
     }
@@ -361,6 +362,16 @@ mod tests {
             known(&facts, &Entity::Guest, Attribute::RdmaPresence),
             "no RDMA: the kernel's RDMA core (ib_core) is not loaded"
         );
+        let short = sysfs("rxe0/node_type: 1: CA\nrxe0/ports/1/state: 4: ACTIVE\n");
+        let short = short.with_outcome(crate::fabric::Outcome::TimedOut);
+        let facts = parse(&[Arc::new(short), Arc::new(Observation::of_text("linux.rdma-links", SOFT_LINKS))]);
+        let device = Entity::RdmaDevice(Text::new("rxe0"));
+        assert!(
+            matches!(state(&facts, &device, Attribute::BoardId), Some(State::Failed(_))),
+            "not reached is no absence"
+        );
+        assert!(matches!(state(&facts, &Entity::port("rxe0", 1), Attribute::PortRate), Some(State::Failed(_))));
+        assert_eq!(known(&facts, &Entity::port("rxe0", 1), Attribute::PortState), "ACTIVE");
         let cut = sysfs("").with_outcome(crate::fabric::Outcome::Cut);
         let facts = parse(&[Arc::new(cut), Arc::new(Observation::of_text("linux.rdma-links", ""))]);
         assert!(matches!(state(&facts, &Entity::Guest, Attribute::RdmaPresence), Some(State::Failed(_))));

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::fabric::{Attribute, Entity, Fact, Observation, Outcome, State, Value};
+pub use super::guest_testing::state;
+use crate::fabric::{Attribute, Entity, Fact, Observation, Outcome, State};
 
 /// Saved `path: value` lines, relative to the class of RDMA devices, as a read of files gives them. What `cat` said of
 /// a file becomes what `grep` says on standard error.
@@ -27,12 +28,6 @@ pub fn no_rdma() -> Observation {
     Observation::of_text("linux.rdma-sysfs", "")
         .with_stderr("grep: /sys/class/infiniband/*/node_type: No such file or directory\n")
         .with_outcome(Outcome::Exit(2))
-}
-
-/// The last state said of an attribute.
-pub fn state(facts: &[Fact], entity: &Entity, attribute: Attribute) -> Option<State<Value>> {
-    let mut said = facts.iter().filter(|fact| fact.entity == *entity && fact.attribute == attribute);
-    said.next_back().map(|fact| fact.reading.state.clone())
 }
 
 /// A known value as it is drawn; a missing one shows its state.

@@ -2,6 +2,8 @@
 //! holds; few are offered, because each refused one counts towards a lock-out, and a refusal is final until the user
 //! asks again.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use russh::client::{AuthResult, Handle};
 use russh::keys::agent::AgentIdentity;
 use russh::keys::{Certificate, HashAlg, PrivateKeyWithHashAlg, PublicKey};
@@ -34,11 +36,12 @@ enum Signer {
     File(std::sync::Arc<russh::keys::PrivateKey>),
 }
 
-/// Logs in; the label of the key that was accepted.
+/// Logs in; the label of the key that was accepted. `refused` becomes true with the first key that was not.
 pub async fn authenticate(
     handle: &mut Handle<Watcher>,
     settings: &HostSettings,
     ends: &watch::Receiver<Option<Text>>,
+    refused: &AtomicBool,
 ) -> Result<String, Failure> {
     let mut tried = KeysTried::default();
     let user = settings.user.as_str();
@@ -80,6 +83,7 @@ pub async fn authenticate(
                     });
                 }
                 Ok(AuthResult::Failure { remaining_methods, .. }) => {
+                    refused.store(true, Ordering::Relaxed);
                     if !tried.offered.contains(&candidate.label) {
                         tried.offered.push(candidate.label.clone());
                     }

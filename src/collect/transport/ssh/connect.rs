@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use russh::client::{Handle, connect_stream};
@@ -141,7 +142,8 @@ async fn next_hop(
             handshake(channel.into_stream(), config, expectation, deadlines.handshake).await?
         }
     };
-    let login = authenticate::authenticate(&mut handle, settings, &ends);
+    let refused = AtomicBool::new(false);
+    let login = authenticate::authenticate(&mut handle, settings, &ends, &refused);
     let key = match timeout(deadlines.login, login).await {
         Ok(Ok(key)) => key,
         Ok(Err(failure)) => {
@@ -149,7 +151,10 @@ async fn next_hop(
             close(&[hop]).await;
             return Err(failure.into());
         }
-        Err(_) => return Err(Failure::AuthenticationTimedOut(deadlines.login).into()),
+        Err(_) => {
+            let refused = refused.load(Ordering::Relaxed);
+            return Err(Failure::AuthenticationTimedOut { after: deadlines.login, refused }.into());
+        }
     };
     Ok(Hop { handle, ends, stop, key, _cut: cut })
 }

@@ -165,7 +165,12 @@ pub enum Failure {
         tried: Box<KeysTried>,
     },
     /// No answer while logging in.
-    AuthenticationTimedOut(Duration),
+    AuthenticationTimedOut {
+        /// Since the login began.
+        after: Duration,
+        /// True if a key was refused before: a further try would be one more refusal.
+        refused: bool,
+    },
 }
 
 /// Why a jump host opened no way.
@@ -283,7 +288,7 @@ impl ConnectError {
             | Failure::NotSsh(_)
             | Failure::HandshakeTimedOut { .. }
             | Failure::Protocol(_)
-            | Failure::AuthenticationTimedOut(_) => Retry::Automatic,
+            | Failure::AuthenticationTimedOut { refused: false, .. } => Retry::Automatic,
             Failure::ClosedInAuthentication { tried, .. } if tried.offered.is_empty() => Retry::Automatic,
             _ => Retry::OnlyWhenAsked,
         }

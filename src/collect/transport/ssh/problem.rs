@@ -30,7 +30,7 @@ pub fn problem(error: &ConnectError, target: &TargetId) -> Problem {
         | Failure::KeysNotTaken { .. }
         | Failure::SecondStepNeeded { .. }
         | Failure::ClosedInAuthentication { .. }
-        | Failure::AuthenticationTimedOut(_) => login(failure, stop, &what),
+        | Failure::AuthenticationTimedOut { .. } => login(failure, stop, &what),
         _ => way(failure, stop, &what),
     }
 }
@@ -227,7 +227,7 @@ fn login(failure: &Failure, stop: &Stop, what: &dyn Fn(&str) -> String) -> Probl
             "",
             "read the log of sshd there",
         ),
-        Failure::AuthenticationTimedOut(after) => Problem::new(
+        Failure::AuthenticationTimedOut { after, .. } => Problem::new(
             &what(&format!("no answer while logging in within {} s", after.as_secs())),
             "the agent waits for a confirmation or a touch, or the server waits for its directory service",
             &format!("try: ssh -v {user}@{host} -p {port}"),

@@ -73,6 +73,8 @@ pub struct StreamParser {
     wall_clock_ms: Option<i64>,
     left_out: usize,
     strangers: u64,
+    /// Number of the last tick; before the first one that under which the stream began.
+    last_number: u64,
     command: Arc<str>,
 }
 
@@ -89,11 +91,19 @@ impl StreamParser {
             wall_clock_ms: None,
             left_out: 0,
             strangers: 0,
+            last_number: 0,
             command: Arc::from(
                 "grep -H '' /sys/class/infiniband/*/ports/*/*state /sys/class/infiniband/*/ports/*/*counters/* \
                  /sys/class/net/*/operstate /sys/class/net/*/mtu /sys/class/net/*/carrier /sys/class/net/*/statistics/*",
             ),
         }
+    }
+
+    /// The same for a stream whose header is the read of this number, below that of its first tick.
+    #[must_use]
+    pub fn beginning_with(mut self, sequence: u64) -> Self {
+        self.last_number = sequence;
+        self
     }
 
     /// Files that the last header left out because there were more than [`MOST_FILES`].
@@ -175,7 +185,8 @@ impl StreamParser {
         self.wall_clock_ms = wall_clock(word());
         let capabilities = word().trim();
         let status = if capabilities.is_empty() { String::new() } else { format!("CapEff:\t{capabilities}\n") };
-        self.capabilities = Some(self.observation(HEADER_SOURCE, 0, "grep CapEff /proc/self/status", &status, at));
+        self.capabilities =
+            Some(self.observation(HEADER_SOURCE, self.last_number, "grep CapEff /proc/self/status", &status, at));
         self.watched =
             header.files.into_iter().map(|path| Watched { meant: meant(&path, &header.drivers), path }).collect();
         Some(StreamEvent::Ready {
@@ -198,6 +209,7 @@ impl StreamParser {
             self.strangers = self.strangers.saturating_add(1);
             return None;
         }
+        self.last_number = number;
         let mut text = String::with_capacity(rest.len() + self.watched.len() * 48);
         for (watched, value) in self.watched.iter().zip(&values) {
             let _infallible = writeln!(text, "{}:{value}", watched.path);
@@ -243,7 +255,7 @@ impl StreamParser {
         observation.cut = pairs.cut;
         let status = match &self.capabilities {
             Some(status) => status.clone(),
-            None => self.observation(HEADER_SOURCE, 0, "grep CapEff /proc/self/status", "", at),
+            None => self.observation(HEADER_SOURCE, self.last_number, "grep CapEff /proc/self/status", "", at),
         };
         let facts = queue_pairs::parse_queue_pairs(&observation, &status);
         let report = Report {

@@ -103,7 +103,7 @@ fn queue_pairs_replace_those_of_the_probe_and_say_what_is_hidden() {
         assert_eq!(report.probe.as_str(), "linux.queue-pairs");
         assert_eq!(report.observations[0].source.as_str(), QUEUE_PAIR_SOURCE);
         assert_eq!(report.observations[1].source.as_str(), HEADER_SOURCE);
-        let services = Entity::QueuePair { device: Text::new("rxe0"), number: 1 };
+        let services = Entity::QueuePair { device: Text::new("rxe0"), port: Some(1), number: 1 };
         assert_eq!(known(&report.facts, &services, Attribute::OwnerCommand), "[ib_core]");
         let said = state(&report.facts, &Entity::Guest, Attribute::ForeignQueuePairs).map(|state| state.name());
         assert_eq!(said, Some(foreign));

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use proptest::prelude::*;
-use rdmascope::config::{Configuration, Glyphs, Kind, SwitchSystem};
+use rdmascope::config::{Configuration, GlyphSet, Kind, SwitchSystem};
 
 fn files(folder: &str) -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/config").join(folder);
@@ -39,7 +39,7 @@ fn every_valid_file_is_read() {
     let settings = valid("settings.toml").settings;
     assert_eq!(
         (settings.glyphs.value, settings.low_bandwidth.value, settings.period_ms.value),
-        (Glyphs::Block, true, 500)
+        (GlyphSet::Block, true, 500)
     );
     assert_eq!(settings.glyphs.whence.to_string(), "settings.toml:3");
     assert_eq!(valid("windows-lines.toml").settings.plain.whence.to_string(), "windows-lines.toml:2");

@@ -304,7 +304,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_ssh_that_nobody_waits_for_any_more_is_ended_with_all_it_started() {
-        let (resolver, folder) = with_script("hangs", Duration::from_secs(600));
+        let (resolver, folder) = with_script("hangs", Duration::from_mins(10));
         let asked = address("vm1");
         let running = async {
             while !std::fs::read_to_string(folder.path().join("pid")).is_ok_and(|pid| pid.ends_with('\n')) {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::attribute::{Attribute, Class};
+use super::attribute::Attribute;
 use super::entity::{Entity, EntityId, TargetId};
 use super::fact::{Fact, Report};
 use super::observation::SourceId;
@@ -72,6 +72,8 @@ pub struct Fabric {
     reported: BTreeSet<(TargetId, SourceId)>,
     /// How many reports were taken in.
     count: u64,
+    /// What was believed before the first report of a probe moved it silently.
+    untold: BTreeMap<(EntityId, Attribute), State<Value>>,
 }
 
 impl Fabric {
@@ -130,17 +132,23 @@ impl Fabric {
                     continue;
                 }
                 let Some(now) = record.best(attribute).map(|reading| reading.state.clone()) else { continue };
-                if before.as_ref() != Some(&now) {
+                // What a first report moved silently was believed until this probe turned as well.
+                let untold =
+                    if own.contains_key(&attribute) { self.untold.remove(&(id.clone(), attribute)) } else { None };
+                let before = untold.map_or(before, Some);
+                if first {
+                    // Where it moved what another probe had told, that one will turn too, and then it is told.
+                    if let Some(before) = before.filter(|before| *before != now && !own.contains_key(&attribute)) {
+                        self.untold.entry((id.clone(), attribute)).or_insert(before);
+                    }
+                } else if before.as_ref() != Some(&now) {
                     changes.push(Change::Changed { id: id.clone(), attribute, before, now });
                 }
             }
         }
+        // What a first report tells is a discovery.
         if first {
-            // What it discovers is no change, but a state that another probe told before and that is another one now is.
-            changes.retain(|change| {
-                matches!(change, Change::Changed { attribute, before: Some(State::Known(_)), now: State::Known(_), .. }
-                    if attribute.class() == Class::Status)
-            });
+            changes.clear();
         }
         changes
     }
@@ -340,15 +348,18 @@ mod tests {
     }
 
     #[test]
-    fn a_state_that_changed_before_the_first_report_of_another_probe_is_a_change() {
+    fn a_state_that_a_first_report_moved_is_told_when_the_other_probe_turns_too() {
         let mut fabric = Fabric::default();
-        fabric.apply(&report("stream", &[("rxe0", Attribute::PortState, PortState::Active.into())]));
-        let mut late = report("probe", &[("rxe0", Attribute::PortState, PortState::Down.into())]);
-        for fact in &mut late.facts {
-            fact.reading.at = crate::fabric::Timestamp::from_second(5).expect("a small number");
-        }
-        assert_eq!(fabric.apply(&late).len(), 1);
-        assert!(fabric.apply(&report("other", &[("rxe1", Attribute::PortState, PortState::Down.into())])).is_empty());
+        let said = |probe, state: PortState| report(probe, &[("rxe0", Attribute::PortState, state.into())]);
+        fabric.apply(&said("stream", PortState::Active));
+        assert_eq!(fabric.apply(&said("probe", PortState::Down)), vec![], "a discovery");
+        let changes = fabric.apply(&said("stream", PortState::Down));
+        assert!(
+            matches!(&changes[..], [Change::Changed { before: Some(State::Known(before)), .. }]
+                if *before == PortState::Active.into()),
+            "{changes:?}"
+        );
+        assert_eq!(fabric.apply(&said("stream", PortState::Down)), vec![], "once");
     }
 
     #[test]
@@ -365,7 +376,7 @@ mod tests {
         assert_eq!(fabric.apply(&said("p", PortState::Active)), vec![]);
         // A stream that sees the link come back is not hidden by a slower probe that never saw it go.
         let active = said("s", PortState::Active).facts;
-        assert_eq!(fabric.apply_facts(&TargetId::new("test"), &SourceId::new("s"), &active).len(), 1);
+        assert_eq!(fabric.apply_facts(&TargetId::new("test"), &SourceId::new("s"), &active), vec![]);
         assert_eq!(told(&fabric), Some(PortState::Active.into()));
         let down = said("s", PortState::Down).facts;
         assert_eq!(fabric.apply_facts(&TargetId::new("test"), &SourceId::new("s"), &down).len(), 1);

@@ -196,33 +196,6 @@ async fn a_target_that_allows_one_channel_is_read_by_turns() {
     rig.stop().await;
 }
 
-#[tokio::test]
-async fn the_same_trouble_in_every_batch_is_told_once() {
-    // Ends the shell of the batch, from under the `timeout` that runs it where there is one.
-    const KILL: &str =
-        "read -r _ c _ g _ </proc/$PPID/stat; case $c in '(timeout)') kill -9 $g;; *) kill -9 $PPID;; esac";
-    let mut probes = PROBES.to_vec();
-    // Once is enough: a batch that reads something starts the count of failures anew.
-    probes[0].pace = crate::probe::Pace::Slow;
-    probes[1].sources = &[Source {
-        name: "test.kill",
-        read: Read::Command { argv: &[Word::Plain("sh"), Word::Plain("-c"), Word::Plain(KILL)], keep: None },
-    }];
-    let mut rig = Rig::with_probes(FakeConnector::new(&Behaviour::of([])), Duration::from_secs(1), &probes);
-    let mut notices = Vec::new();
-    let problem = loop {
-        match rig.next().await {
-            Message::Notice { text, .. } => notices.push(text),
-            Message::Connection { connection: Connection::BackingOff { problem, .. }, .. } => break problem,
-            _ => {}
-        }
-    };
-    assert!(problem.what.contains("3 times in a row"), "{problem}");
-    assert_eq!(notices.len(), 1, "{notices:?}");
-    assert!(notices[0].contains("not read: test.missing"), "{notices:?}");
-    rig.stop().await;
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_connected_target_that_never_answers_backs_off_with_a_reason() {
     let mut rig = Rig::start(FakeConnector::new(&Behaviour::of([Act::Hang, Act::Hang, Act::Hang, Act::Hang])));

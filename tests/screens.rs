@@ -249,7 +249,7 @@ proptest! {
         }
         let buffer = drawn(&mut model, columns, rows, if ascii { GlyphSet::Ascii } else { GlyphSet::Block });
         prop_assert_eq!(buffer.area().width, columns);
-        if columns >= 30 && rows >= 3 {
+        if columns >= 60 && rows >= 3 {
             prop_assert!(text(&buffer).contains("rdmascope"));
         }
     }

@@ -77,6 +77,9 @@ pub fn of_target(model: &Model, id: &TargetId) -> Condition {
         }
         Connection::Failed { .. } => Condition::new("failed", Gravity::Bad),
         Connection::Connected { .. } => match stale_for(target, model.options.period, model.now) {
+            Some(seconds) if target.last_sample.is_none() => {
+                Condition::new(format!("silent {seconds}s"), Gravity::Stale)
+            }
             Some(seconds) => Condition::new(format!("stale {seconds}s"), Gravity::Stale),
             None if target.last_sample.is_none() && target.last_report.is_none() => {
                 Condition::new("reading", Gravity::Unknown)

@@ -227,7 +227,7 @@ const STALE_AGAIN_SECONDS: i64 = 60;
 /// first ones.
 fn tell_stale(model: &mut Model) {
     let (period, now) = (model.options.period, model.now);
-    let silent: Vec<(TargetId, u32)> = model
+    let silent: Vec<(TargetId, bool, u32)> = model
         .targets
         .iter_mut()
         .filter(|(_, target)| match target.connection {
@@ -245,11 +245,15 @@ fn tell_stale(model: &mut Model) {
             }
             staleness.told = true;
             staleness.told_at = Some(now);
-            Some((id.clone(), std::mem::take(&mut staleness.untold)))
+            Some((id.clone(), target.last_sample.is_some(), std::mem::take(&mut staleness.untold)))
         })
         .collect();
-    for (id, untold) in silent {
-        let mut text = format!("no answer for more than {} periods: its values are stale", condition::STALE_PERIODS);
+    for (id, read, untold) in silent {
+        let mut text = if read {
+            format!("no answer for more than {} periods: its values are stale", condition::STALE_PERIODS)
+        } else {
+            "is connected, but gave no answer yet".to_owned()
+        };
         match untold {
             0 => {}
             1 => text.push_str(" (and once more since this was told last)"),

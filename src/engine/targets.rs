@@ -23,11 +23,9 @@ const MOST_HOPS: usize = 8;
 pub fn plan(target: &Target, resolver: &HostResolver) -> TargetPlan {
     let id = TargetId::new(&target.name);
     let way = match (target.not_built(), target.kind) {
-        (Some(why), _) => Way::Refused(Problem::new(
-            &format!("{id}: {why}"),
-            "",
-            "leave this target out, or name the others on the command line",
-        )),
+        (Some(why), _) => {
+            Way::Refused(Problem::new(why, "", "leave this target out, or name the others on the command line"))
+        }
         (None, Some(Kind::Local)) => Way::Local,
         (None, kind) => match &target.address {
             Some(address) => {

@@ -79,6 +79,8 @@ fn reports(capture: &str, target: &str, second: i64) -> Vec<Report> {
 /// Two logins of one guest, read once, with a minute of traffic.
 pub fn running() -> Model {
     let mut model = connected(&["softroce1", "softroce1-lab", "softroce2"]);
+    let connecting = Connection::Connecting { attempt: 1 };
+    update(&mut model, Message::Connection { target: TargetId::new("softroce2"), at: at(0), connection: connecting });
     for (capture, second) in [("softroce1", 1), ("softroce1-lab", 2)] {
         for report in reports(capture, capture, second) {
             update(&mut model, Message::Report { at: at(second), report });

@@ -1,5 +1,6 @@
 //! `snapshot`: one collection of everything, printed or written to a file.
 
+use std::io::IsTerminal as _;
 use std::path::Path;
 
 use super::args::Format;
@@ -19,6 +20,11 @@ pub fn run(session: &Session, out: Option<&Path>) -> Result<Exit, Failure> {
 fn collect(session: &Session) -> Result<Collected, Failure> {
     let at = Timestamp::now();
     let resolver = session.resolver();
+    // A slow target takes a while: whoever waits at a terminal is told that it works.
+    if std::io::stderr().is_terminal() {
+        let names: Vec<&str> = session.targets.iter().map(|target| target.name.as_str()).collect();
+        output::complain(&format!("rdmascope: reading {} ...", names.join(", ")));
+    }
     let plans = session.targets.iter().map(|target| targets::plan(target, &resolver)).collect();
     let options = Options { period: session.period(), ..Options::default() };
     let results =

@@ -6,6 +6,7 @@ use super::shell::{BATCH_DEADLINE, SHELL};
 use super::transport::TransportError;
 use crate::app::Problem;
 use crate::fabric::{TargetId, Text};
+use crate::probe::linux::PROBES;
 
 /// After this many batches in a row that failed and read nothing the connection is made anew. A slow target that gives
 /// some probes in each batch gets on.
@@ -17,7 +18,13 @@ pub fn incomplete(error: &BatchError, unread: &[&str]) -> String {
         BatchError::TimedOut { .. } => format!("a read was not done within {} s", BATCH_DEADLINE.as_secs()),
         other => format!("a read was not complete: {other}"),
     };
-    if unread.is_empty() { what } else { format!("{what}; not read: {}", unread.join(", ")) }
+    if unread.is_empty() { what } else { format!("{what}; not read: {}", titles(unread).join(", ")) }
+}
+
+/// What probes tell, in words; a probe that is none of ours keeps its name.
+fn titles<'a>(names: &[&'a str]) -> Vec<&'a str> {
+    let title = |name: &'a str| PROBES.iter().find(|probe| probe.name == name).map_or(name, |probe| probe.title);
+    names.iter().map(|name| title(name)).collect()
 }
 
 /// What a failed batch means for the connection; `None` if the next batch may do better.

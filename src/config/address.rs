@@ -103,6 +103,12 @@ fn checked_user(user: &str) -> Result<String, String> {
     if user.chars().any(|character| character.is_control() || character.is_whitespace()) {
         return wrong("holds a blank or a control character");
     }
+    if user.contains(':') {
+        // Not quoted: what stands behind it may be a password.
+        return Err(
+            "a login name holds no \":\": passwords are not given on the command line or in the inventory".to_owned()
+        );
+    }
     match user.chars().find(|character| "'`\";&<>|(){}".contains(*character)) {
         Some(character) => wrong(&format!("holds {character}")),
         None => Ok(user.to_owned()),
@@ -115,6 +121,12 @@ mod tests {
 
     fn address(user: Option<&str>, host: &str, port: Option<u16>) -> Address {
         Address { user: user.map(str::to_owned), host: host.to_owned(), port }
+    }
+
+    #[test]
+    fn a_password_is_refused_and_not_repeated() {
+        let wrong = Address::parse("root:secret@host").expect_err("no login name");
+        assert!(wrong.contains("passwords are not given") && !wrong.contains("secret"), "{wrong}");
     }
 
     #[test]

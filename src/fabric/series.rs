@@ -223,8 +223,20 @@ impl SeriesStore {
                 series.push(Point { at: sample.at, value: step.rate() });
             }
         }
+        self.gap_where_missing(sample);
         self.gauges(&sample.target, sample.at, &sample.gauges);
         incidents
+    }
+
+    /// A counter that could not be read this time has no rate now, whatever it had before.
+    fn gap_where_missing(&mut self, sample: &Sample) {
+        let series = self.series.iter_mut().filter(|(key, _)| key.target == sample.target);
+        for (_, series) in series {
+            if series.last.is_some_and(|(uptime, _)| uptime != sample.uptime_centiseconds) {
+                series.last = None;
+                series.push(Point { at: sample.at, value: None });
+            }
+        }
     }
 
     /// Interfaces of containers come and go by the thousand; their series must not stay for ever.
@@ -364,6 +376,20 @@ mod tests {
         }
         assert!(store.iter().all(|(key, _)| key.name.as_str() != "sent_pkts" || key.entity == Entity::port("rxe0", 1)));
         assert_eq!(values(&store).len(), KEPT_POINTS);
+    }
+
+    #[test]
+    fn a_counter_that_is_missing_from_a_sample_leaves_a_gap() {
+        let mut store = SeriesStore::default();
+        store.apply(&sample(1, 1000, 0));
+        store.apply(&sample(2, 1100, 10));
+        let mut without = sample(3, 1200, 0);
+        without.counters.clear();
+        store.apply(&without);
+        assert_eq!(values(&store), vec![Some(10.0), None]);
+        store.apply(&sample(4, 1300, 30));
+        store.apply(&sample(5, 1400, 40));
+        assert_eq!(values(&store), vec![Some(10.0), None, Some(10.0)]);
     }
 
     #[test]

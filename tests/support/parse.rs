@@ -19,7 +19,7 @@ pub struct Link {
 /// One line of `rdma res show qp`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueuePair {
-    /// `rxe0/17`: the device and the local number.
+    /// `rxe0/17`: the device and the local number; `rxe0/1/1` with the port for the special ones.
     pub name: String,
     /// `RC`.
     pub kind: String,
@@ -65,7 +65,8 @@ pub fn queue_pairs(text: &str) -> BTreeMap<u64, QueuePair> {
         Some((
             number,
             QueuePair {
-                name: format!("{device}/{number}"),
+                // Numbers 0 and 1 are the same on every port of a device: the port is part of their name.
+                name: if number <= 1 { format!("{name}/{number}") } else { format!("{device}/{number}") },
                 kind: word("type")?.to_owned(),
                 state: word("state")?.to_owned(),
                 remote: word("rqpn").and_then(|number| number.parse().ok()),

@@ -156,10 +156,6 @@ fn changed(
     {
         return None;
     }
-    let words = |state: &State<Value>| match state {
-        State::Known(value) => format::value(attribute, value),
-        other => other.why().unwrap_or_default(),
-    };
     let severity = match condition::of_value(attribute, now) {
         Gravity::Bad => Severity::Error,
         Gravity::Warning | Gravity::Stale => Severity::Warning,
@@ -173,5 +169,11 @@ fn changed(
         }
         _ => format!("{} {}", id.entity, attribute.label()),
     };
-    Some(event(at, id, severity, format!("{what}: {} -> {}", words(before), words(now)), fabric.reading(id, attribute)))
+    Some(event(
+        at,
+        id,
+        severity,
+        format!("{what}: {} -> {}", format::state(attribute, before), format::state(attribute, now)),
+        fabric.reading(id, attribute),
+    ))
 }

@@ -47,15 +47,14 @@ const FIRST_ANSWER_SECONDS: i64 = 15;
 /// Seconds since the last tick of a target, if that is longer than three periods; before the first tick the seconds since
 /// it was connected, if nothing at all came in time. `None` while it is fresh.
 pub fn stale_for(target: &Target, period: std::time::Duration, now: Timestamp) -> Option<u64> {
-    let (since, limit) = match (target.last_sample, &target.connection) {
-        (Some(last), _) => (last, jiff::SignedDuration::try_from(period * STALE_PERIODS).ok()?),
+    let (since, is_late) = match (target.last_sample, &target.connection) {
+        (Some(last), _) => (last, is_longer(last, period, now)),
         (None, Connection::Connected { since, .. }) if target.last_report.is_none() => {
-            (*since, jiff::SignedDuration::from_secs(FIRST_ANSWER_SECONDS))
+            (*since, now.duration_since(*since) > jiff::SignedDuration::from_secs(FIRST_ANSWER_SECONDS))
         }
         _ => return None,
     };
-    let silent = now.duration_since(since);
-    (silent > limit).then(|| u64::try_from(silent.as_secs()).unwrap_or(u64::MAX))
+    is_late.then(|| u64::try_from(now.duration_since(since).as_secs()).unwrap_or(u64::MAX))
 }
 
 /// True if more than three periods have passed since a time.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::raw::RawStore;
 use crate::fabric::text::clean_line;
-use crate::fabric::{Attribute, EntityId, Fabric, Observation, ObservationRef, Outcome, State};
+use crate::fabric::{Attribute, EntityId, Fabric, Observation, ObservationRef, Outcome};
 
 /// Where evidence comes from.
 #[derive(Clone, Copy, Debug)]
@@ -40,10 +40,7 @@ impl Evidence {
     /// Evidence for one reading, if anything was read.
     pub fn of_reading(sources: Sources<'_>, id: &EntityId, attribute: Attribute) -> Option<Self> {
         let reading = sources.fabric.reading(id, attribute)?;
-        let conclusion = match &reading.state {
-            State::Known(value) => super::format::value(attribute, value),
-            other => other.why().unwrap_or_default(),
-        };
+        let conclusion = super::format::state(attribute, &reading.state);
         Some(Self::new(
             sources,
             format!("{} {}", id.entity, attribute.label()),

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::fabric::{Attribute, Timestamp, Unit, Value};
+use crate::fabric::{Attribute, State, Timestamp, Unit, Value};
 
 /// A number with a decimal prefix: `12.3 k`, `1.04 G`. Three significant digits; an exact small number stays whole.
 pub fn decimal(value: f64) -> String {
@@ -124,6 +124,14 @@ pub fn value(attribute: Attribute, value: &Value) -> String {
         (Unit::Mebibytes, Value::Count(count)) => format!("{count} MiB"),
         (Unit::Milliseconds, Value::Count(count)) => format!("{count} ms"),
         _ => value.to_string(),
+    }
+}
+
+/// A state: the value with its unit, or why there is none.
+pub fn state(attribute: Attribute, state: &State<Value>) -> String {
+    match state {
+        State::Known(known) => value(attribute, known),
+        missing => missing.why().unwrap_or_default(),
     }
 }
 

@@ -142,10 +142,7 @@ pub fn graphs(model: &Model, target: &TargetId) -> Vec<Graph> {
         .map(|entity| EntityId::new(target, entity.clone()))
         .collect();
     // Interfaces that carry RDMA come first.
-    let under: Vec<&str> = ports
-        .iter()
-        .filter_map(|port| model.fabric.text(&EntityId::new(target, port.clone()), Attribute::PortNetdev))
-        .collect();
+    let under = model.fabric.netdevs_under_ports(target);
     netdevs.sort_by_key(|id| !under.contains(&id.entity.name().as_str()));
     graphs.extend(netdevs.iter().filter_map(|id| netdev(model, id)));
     graphs.retain(|graph| model.screen.panel_passes(&graph.title));

@@ -222,6 +222,14 @@ impl Fabric {
         })
     }
 
+    /// Names of the interfaces under the RDMA ports of a target.
+    pub fn netdevs_under_ports(&self, target: &TargetId) -> Vec<&str> {
+        self.of_target(target)
+            .filter(|(id, _)| matches!(id.entity, Entity::RdmaPort { .. }))
+            .filter_map(|(id, _)| self.text(id, Attribute::PortNetdev))
+            .collect()
+    }
+
     fn of_target<'a>(&'a self, target: &'a TargetId) -> impl Iterator<Item = (&'a EntityId, &'a Record)> {
         let start = EntityId::new(target, Entity::Guest);
         self.records.range(start..).take_while(move |(id, _)| id.target == *target)

@@ -7,7 +7,7 @@ use super::condition::{self, Gravity};
 use super::format;
 use super::model::Model;
 pub use super::selection::RowKey;
-use crate::fabric::{Attribute, Entity, EntityId, SourceId, State, TargetId};
+use crate::fabric::{Attribute, Entity, EntityId, SourceId, TargetId};
 use crate::probe::linux::PROBES;
 
 /// One value of a row.
@@ -53,15 +53,17 @@ impl Row {
 /// All rows for a target that the filter lets pass. A heading is shown if a row below it passes.
 pub fn rows(model: &Model, target: &TargetId) -> Vec<Row> {
     let builder = Builder { model, target };
+    let (ports, queue_pairs) = (builder.ports(), builder.queue_pairs());
+    let (netdevs, messages) = (builder.netdevs(), builder.kernel_messages());
     let sections: [(&'static str, Vec<Row>); 13] = [
-        ("Attention", builder.attention()),
+        ("Attention", builder.attention(&ports, &queue_pairs, &netdevs, &messages)),
         ("Not read yet", builder.unread()),
-        ("RDMA ports", builder.ports()),
-        ("Queue pairs", builder.queue_pairs()),
+        ("RDMA ports", ports),
+        ("Queue pairs", queue_pairs),
         ("GIDs", builder.gids()),
-        ("Network interfaces", builder.netdevs()),
+        ("Network interfaces", netdevs),
         ("Limits, memory, placement", builder.limits()),
-        ("Kernel messages", builder.kernel_messages()),
+        ("Kernel messages", messages),
         ("PCI functions", builder.pci_functions()),
         ("Software", builder.software()),
         ("Device nodes", builder.device_nodes()),
@@ -99,10 +101,7 @@ impl Builder<'_> {
     fn cell(&self, entity: &Entity, attribute: Attribute, prefix: &str) -> Option<Cell> {
         let id = self.id(entity);
         let reading = self.model.fabric.reading(&id, attribute)?;
-        let text = match &reading.state {
-            State::Known(value) => format::value(attribute, value),
-            other => other.why().unwrap_or_default(),
-        };
+        let text = format::state(attribute, &reading.state);
         let text = if prefix.is_empty() { text } else { format!("{prefix} {text}") };
         Some(Cell { text, gravity: condition::of_value(attribute, &reading.state), source: Some((id, attribute)) })
     }
@@ -146,22 +145,19 @@ impl Builder<'_> {
 
     /// What is wrong, before everything else: ports that are not active, queue pairs in error, interfaces under an
     /// RDMA port that are down, grave kernel messages.
-    fn attention(&self) -> Vec<Row> {
-        let mut rows: Vec<Row> = self.ports().into_iter().filter(|row| row.gravity() >= Gravity::Warning).collect();
-        rows.extend(self.queue_pairs().into_iter().filter(|row| row.gravity() >= Gravity::Warning));
-        let under: Vec<&str> = self
-            .model
-            .fabric
-            .ports(self.target)
-            .filter_map(|(device, port)| {
-                self.model.fabric.text(&self.id(&Entity::port(device, port)), Attribute::PortNetdev)
-            })
+    fn attention(&self, ports: &[Row], queue_pairs: &[Row], netdevs: &[Row], messages: &[Row]) -> Vec<Row> {
+        let grave = |row: &&Row| row.gravity() >= Gravity::Warning;
+        let under = self.model.fabric.netdevs_under_ports(self.target);
+        let carries_rdma =
+            |row: &&Row| matches!(&row.key, RowKey::Entity(Entity::Netdev(name), _) if under.contains(&name.as_str()));
+        let mut rows: Vec<Row> = ports
+            .iter()
+            .chain(queue_pairs)
+            .filter(grave)
+            .chain(netdevs.iter().filter(grave).filter(carries_rdma))
+            .chain(messages.iter().rev().filter(|row| row.gravity() >= Gravity::Bad).take(3))
+            .cloned()
             .collect();
-        rows.extend(self.netdevs().into_iter().filter(|row| {
-            row.gravity() >= Gravity::Warning
-                && matches!(&row.key, RowKey::Entity(Entity::Netdev(name), _) if under.contains(&name.as_str()))
-        }));
-        rows.extend(self.kernel_messages().into_iter().rev().filter(|row| row.gravity() >= Gravity::Bad).take(3));
         for row in &mut rows {
             if let RowKey::Entity(_, word) = &mut row.key {
                 *word = match *word {

@@ -17,6 +17,26 @@ const GREP: Word = Word::Plain("grep");
 /// An entry that is not in use.
 const ZERO: Word = Word::Plain("0000:0000:0000:0000:0000:0000:0000:0000");
 
+/// Reads the entries whose index matches a pattern, but not the empty ones.
+macro_rules! filled_entries {
+    ($index:literal) => {
+        Read::Command {
+            argv: &[
+                GREP,
+                Word::Plain("-s"),
+                Word::Plain("-H"),
+                Word::Plain("-v"),
+                Word::Plain("-x"),
+                ZERO,
+                Word::Glob(concat!("/sys/class/infiniband/*/ports/*/gids/", $index)),
+                Word::Glob(concat!("/sys/class/infiniband/*/ports/*/gid_attrs/types/", $index)),
+                Word::Glob(concat!("/sys/class/infiniband/*/ports/*/gid_attrs/ndevs/", $index)),
+            ],
+            keep: None,
+        }
+    };
+}
+
 /// The first hundred entries of each table. Errors of the first ten are kept, to tell a refusal from an empty table.
 pub const PROBE: Probe = Probe {
     name: "linux.gids",
@@ -32,23 +52,7 @@ pub const PROBE: Probe = Probe {
                 "/sys/class/infiniband/*/ports/*/gid_attrs/ndevs/[0-9]",
             ]),
         },
-        Source {
-            name: "linux.gids-to-99",
-            read: Read::Command {
-                argv: &[
-                    GREP,
-                    Word::Plain("-s"),
-                    Word::Plain("-H"),
-                    Word::Plain("-v"),
-                    Word::Plain("-x"),
-                    ZERO,
-                    Word::Glob("/sys/class/infiniband/*/ports/*/gids/[0-9][0-9]"),
-                    Word::Glob("/sys/class/infiniband/*/ports/*/gid_attrs/types/[0-9][0-9]"),
-                    Word::Glob("/sys/class/infiniband/*/ports/*/gid_attrs/ndevs/[0-9][0-9]"),
-                ],
-                keep: None,
-            },
-        },
+        Source { name: "linux.gids-to-99", read: filled_entries!("[0-9][0-9]") },
     ],
     parse,
 };
@@ -59,23 +63,7 @@ pub const REST: Probe = Probe {
     title: "GID tables from index 100 on",
     privilege_adds: "",
     pace: Pace::Medium,
-    sources: &[Source {
-        name: "linux.gids-rest",
-        read: Read::Command {
-            argv: &[
-                GREP,
-                Word::Plain("-s"),
-                Word::Plain("-H"),
-                Word::Plain("-v"),
-                Word::Plain("-x"),
-                ZERO,
-                Word::Glob("/sys/class/infiniband/*/ports/*/gids/[0-9][0-9][0-9]*"),
-                Word::Glob("/sys/class/infiniband/*/ports/*/gid_attrs/types/[0-9][0-9][0-9]*"),
-                Word::Glob("/sys/class/infiniband/*/ports/*/gid_attrs/ndevs/[0-9][0-9][0-9]*"),
-            ],
-            keep: None,
-        },
-    }],
+    sources: &[Source { name: "linux.gids-rest", read: filled_entries!("[0-9][0-9][0-9]*") }],
     parse,
 };
 

@@ -52,6 +52,7 @@ fn sample_of(name: &str, second: i64, uptime: u64, packets: u64) -> Sample {
         at: at(second),
         round_trip: Duration::from_millis(3),
         uptime_centiseconds: uptime,
+        boot_id: None,
         counters: vec![CounterValue {
             entity: Entity::port("rxe0", 1),
             name: Text::new("sent_pkts"),

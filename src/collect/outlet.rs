@@ -119,6 +119,7 @@ mod tests {
             at: Timestamp::UNIX_EPOCH,
             round_trip: Duration::ZERO,
             uptime_centiseconds: number,
+            boot_id: None,
             counters: vec![],
             gauges: vec![],
             facts: vec![],

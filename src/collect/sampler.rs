@@ -118,6 +118,8 @@ struct Stream<'a> {
     shortest: Option<Duration>,
     /// The target's wall clock in milliseconds, and when it came.
     clock: Option<(i64, Timestamp)>,
+    /// Id of the boot that the stream runs in.
+    boot_id: Option<Text>,
     outlet: &'a Outlet,
     samples: &'a mut Samples,
     sequence: &'a Sequence,
@@ -155,6 +157,7 @@ async fn stream<L: Link>(
         period,
         shortest: None,
         clock: None,
+        boot_id: None,
         outlet,
         samples,
         sequence,
@@ -231,8 +234,9 @@ impl Stream<'_> {
         self.last_answer = now;
         self.since_answer = 0;
         match event {
-            StreamEvent::Ready { wall_clock_ms, .. } => {
+            StreamEvent::Ready { wall_clock_ms, boot_id, .. } => {
                 self.ready = true;
+                self.boot_id = boot_id;
                 self.clock = wall_clock_ms.map(|clock| (clock, at));
             }
             StreamEvent::Tick(tick) => self.tick(tick, at, now),
@@ -265,6 +269,7 @@ impl Stream<'_> {
             at,
             round_trip: self.round_trip,
             uptime_centiseconds: tick.uptime_centiseconds,
+            boot_id: self.boot_id.clone(),
             counters: tick.counters,
             gauges: vec![],
             facts: tick.facts,

@@ -37,6 +37,9 @@ pub struct Sample {
     pub round_trip: Duration,
     /// Seconds the target has been up, in hundredths (`/proc/uptime`): the true clock between two samples.
     pub uptime_centiseconds: u64,
+    /// Id of the target's boot, where it could be read: after a slow reconnect the uptime of a new boot can be above
+    /// that of the one before, so the uptime alone does not show every reboot.
+    pub boot_id: Option<Text>,
     /// Raw counter values.
     pub counters: Vec<CounterValue>,
     /// Values that are measured as they are, such as numbers of queue pairs.
@@ -106,8 +109,6 @@ pub enum Step {
     Wrapped(f64),
     /// The counter started again without a reboot (driver reloaded, counters cleared).
     Reset,
-    /// The target was rebooted in between.
-    Reboot,
     /// No time passed since the last sample.
     TooSoon,
 }
@@ -125,10 +126,7 @@ impl Step {
 /// The rate between two readings of one counter; times are uptimes in hundredths of a second.
 pub fn step(before: Option<(u64, u64)>, uptime: u64, raw: u64, scale: u64) -> Step {
     let Some((uptime_before, raw_before)) = before else { return Step::First };
-    if uptime < uptime_before {
-        return Step::Reboot;
-    }
-    if uptime == uptime_before {
+    if uptime <= uptime_before {
         return Step::TooSoon;
     }
     let seconds = (uptime - uptime_before) as f64 / 100.0;
@@ -182,17 +180,37 @@ impl Series {
 /// What happened to a target as a whole between two samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Incident {
-    /// The target was rebooted: its uptime started again.
+    /// The target was rebooted: another boot id, or its uptime started again.
     Reboot,
     /// Counters of an entity started again without a reboot.
     Reset(Entity),
+}
+
+/// The boot of a target that the last sample came from.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Boot {
+    uptime_centiseconds: u64,
+    id: Option<Text>,
+}
+
+impl Boot {
+    /// Takes in where a sample came from; true if that is another boot than before.
+    fn is_another(&mut self, sample: &Sample) -> bool {
+        let another_id = self.id.is_some() && sample.boot_id.is_some() && self.id != sample.boot_id;
+        let another = another_id || sample.uptime_centiseconds < self.uptime_centiseconds;
+        self.uptime_centiseconds = sample.uptime_centiseconds;
+        if another || sample.boot_id.is_some() {
+            self.id.clone_from(&sample.boot_id);
+        }
+        another
+    }
 }
 
 /// All series of all targets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SeriesStore {
     series: BTreeMap<SeriesKey, Series>,
-    uptimes: BTreeMap<TargetId, u64>,
+    boots: BTreeMap<TargetId, Boot>,
     looked_through: BTreeMap<TargetId, Timestamp>,
 }
 
@@ -201,9 +219,11 @@ impl SeriesStore {
     pub fn apply(&mut self, sample: &Sample) -> Vec<Incident> {
         self.forget_old(&sample.target, sample.at);
         let mut incidents = Vec::new();
-        let before = self.uptimes.insert(sample.target.clone(), sample.uptime_centiseconds);
-        if before.is_some_and(|before| sample.uptime_centiseconds < before) {
+        let rebooted = self.boots.entry(sample.target.clone()).or_default().is_another(sample);
+        if rebooted {
             incidents.push(Incident::Reboot);
+            // Counters of two boots have nothing to do with each other, whatever their values and uptimes are.
+            self.gap(&sample.target, sample.at);
         }
         for counter in &sample.counters {
             let key =
@@ -304,11 +324,10 @@ mod tests {
     }
 
     #[test]
-    fn wrap_reset_and_reboot_are_told_apart() {
+    fn wrap_and_reset_are_told_apart() {
         assert_eq!(step(Some((100, (1 << 32) - 50)), 200, 50, 1), Step::Wrapped(100.0));
         assert_eq!(step(Some((100, 5000)), 200, 3, 1), Step::Reset);
         assert_eq!(step(Some((100, 1 << 40)), 200, 3, 1), Step::Reset);
-        assert_eq!(step(Some((90_000, 5)), 1200, 500, 1), Step::Reboot);
     }
 
     fn sample(second: i64, uptime: u64, raw: u64) -> Sample {
@@ -317,6 +336,7 @@ mod tests {
             at: Timestamp::from_second(second).expect("a small number"),
             round_trip: Duration::from_millis(1),
             uptime_centiseconds: uptime,
+            boot_id: None,
             counters: vec![CounterValue {
                 entity: Entity::port("rxe0", 1),
                 name: Text::new("sent_pkts"),
@@ -345,6 +365,22 @@ mod tests {
         assert_eq!(store.apply(&sample(30, 50, 3)), vec![Incident::Reboot]);
         assert!(store.apply(&sample(31, 150, 23)).is_empty());
         assert_eq!(values(&store), vec![Some(10.0), None, Some(20.0)]);
+    }
+
+    #[test]
+    fn a_reboot_shows_in_the_boot_id_even_if_the_uptime_and_the_counters_went_up() {
+        let mut store = SeriesStore::default();
+        let of_boot = |id: Option<&str>, second, uptime, raw| Sample {
+            boot_id: id.map(Text::new),
+            ..sample(second, uptime, raw)
+        };
+        store.apply(&of_boot(Some("a"), 1, 1000, 0));
+        store.apply(&of_boot(Some("a"), 2, 1100, 10));
+        // A boot id that could not be read this time says nothing.
+        assert!(store.apply(&of_boot(None, 3, 1200, 20)).is_empty());
+        assert_eq!(store.apply(&of_boot(Some("b"), 90, 6000, 5000)), vec![Incident::Reboot]);
+        assert!(store.apply(&of_boot(Some("b"), 91, 6100, 5010)).is_empty());
+        assert_eq!(values(&store), vec![Some(10.0), Some(10.0), None, Some(10.0)]);
     }
 
     #[test]

@@ -10,8 +10,9 @@
 //! | 4 | [`app`] | the console without a terminal: model, messages, update, effects, actions |
 //! | 5 | [`collect`] | the pollers and their transports (SSH, local) |
 //! | 6 | [`engine`] | runs pollers, effects and the clock; used alike by screen, command line and tests |
-//! | 7 | [`tui`] | the only folder that knows a terminal |
-//! | 8 | [`cli`] | one file a subcommand |
+//! | 7 | [`lab`] | the demo data centre behind a real SSH server |
+//! | 8 | [`tui`] | the only folder that knows a terminal |
+//! | 9 | [`cli`] | one file a subcommand |
 //!
 //! The first four floors are pure: no I/O, no clock, no runtime. `tests/architecture.rs` holds the crate to that.
 
@@ -21,5 +22,6 @@ pub mod collect;
 pub mod config;
 pub mod engine;
 pub mod fabric;
+pub mod lab;
 pub mod probe;
 pub mod tui;

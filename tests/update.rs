@@ -8,8 +8,8 @@ use rdmascope::app::condition::{self, Gravity};
 use rdmascope::app::model::{Model, Options, Target, TargetKind};
 use rdmascope::app::screen::{Overlay, Panel};
 use rdmascope::app::{
-    Connection, Edit, Effect, Message, Problem, Prompt, PromptKind, Severity, UnknownHostKey, guest_link, live, tree,
-    update,
+    Answer, Connection, Edit, Effect, Message, Problem, Prompt, PromptKind, Severity, UnknownHostKey, guest_link, live,
+    tree, update,
 };
 use rdmascope::fabric::counter::Role;
 use rdmascope::fabric::series::CounterValue;
@@ -302,8 +302,8 @@ fn a_question_waits_while_text_is_typed_and_is_answered_by_its_own_number() {
     assert_eq!(model.prompts.len(), 2);
     action(&mut model, "cancel");
     assert_eq!(context(&model), Context::Prompt);
-    assert_eq!(action(&mut model, "answer-yes"), vec![Effect::Answer { id: 7, accept: true }]);
-    assert_eq!(action(&mut model, "answer-no"), vec![Effect::Answer { id: 8, accept: false }]);
+    assert_eq!(action(&mut model, "answer-yes"), vec![Effect::Answer { id: 7, answer: Answer::Accept }]);
+    assert_eq!(action(&mut model, "answer-no"), vec![Effect::Answer { id: 8, answer: Answer::Refuse }]);
     assert_eq!(action(&mut model, "answer-yes"), vec![], "nothing is asked any more");
     ask(&mut model, 9);
     update(&mut model, Message::Withdrawn { id: 9 });

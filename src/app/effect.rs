@@ -1,5 +1,6 @@
 //! What `update` asks the outside world to do.
 
+use super::prompt::Answer;
 use crate::fabric::TargetId;
 
 /// Something to be done outside. In replay all of them are off except leaving and suspending.
@@ -19,7 +20,7 @@ pub enum Effect {
     Answer {
         /// Number of the question.
         id: u64,
-        /// Yes or no.
-        accept: bool,
+        /// What was decided or typed.
+        answer: Answer,
     },
 }

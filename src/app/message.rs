@@ -69,6 +69,11 @@ pub enum Message {
         /// Number of the question.
         id: u64,
     },
+    /// A question was answered outside of the model (a secret never enters it).
+    Answered {
+        /// Number of the question.
+        id: u64,
+    },
     /// The user did something; keys are already resolved to the name of an action.
     Action(Text),
     /// The user edited the text that has the focus.

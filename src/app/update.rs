@@ -10,6 +10,7 @@ use super::events::Event;
 use super::live::{QUEUE_PAIR_ERROR_SERIES, QUEUE_PAIR_SERIES};
 use super::message::{Message, Severity};
 use super::model::{Model, TargetKind};
+use super::prompt::{PromptKind, SecretKind};
 use super::screen::Purpose;
 use crate::fabric::series::{GaugeValue, Incident};
 use crate::fabric::{
@@ -53,12 +54,20 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
         }
         Message::Asked { at, prompt } => {
             model.now = model.now.max(at);
-            let super::prompt::PromptKind::UnknownHostKey(key) = &prompt.kind;
-            let text = format!("asks whether to trust the {} key {} of {}", key.algorithm, key.fingerprint, key.host);
+            let text = match &prompt.kind {
+                PromptKind::UnknownHostKey(key) => {
+                    format!("asks whether to trust the {} key {} of {}", key.algorithm, key.fingerprint, key.host)
+                }
+                PromptKind::Secret(request) => match &request.what {
+                    SecretKind::Passphrase(key) => format!("asks for the passphrase of {key}"),
+                    SecretKind::Password => format!("asks for the password of {}", request.asked_by),
+                    SecretKind::Interactive => format!("{} asks a question to log in", request.asked_by),
+                },
+            };
             tell(model, at, Some(&prompt.target), Severity::Warning, text);
             model.prompts.push(prompt);
         }
-        Message::Withdrawn { id } => model.prompts.retain(|prompt| prompt.id != id),
+        Message::Withdrawn { id } | Message::Answered { id } => model.prompts.retain(|prompt| prompt.id != id),
         Message::Action(name) => return action::run(model, &name),
         Message::Edit(edit) => {
             if let Some(editing) = &mut model.screen.editing {

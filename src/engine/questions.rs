@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::app::{Connection, Message, Prompt};
+use crate::app::{Answer, Connection, Message, Prompt};
 use crate::collect::transport::Question;
 use crate::fabric::Timestamp;
 
@@ -19,15 +19,15 @@ pub struct Questions {
 #[derive(Debug, Default)]
 struct Open {
     asked: u64,
-    answers: BTreeMap<u64, oneshot::Sender<bool>>,
+    answers: BTreeMap<u64, oneshot::Sender<Answer>>,
 }
 
 impl Questions {
     /// Answers a question. One that is not open any more has been withdrawn.
-    pub fn answer(&self, id: u64, accept: bool) {
-        if let Some(answer) = self.close(id) {
+    pub fn answer(&self, id: u64, answer: Answer) {
+        if let Some(waiting) = self.close(id) {
             // Its asker may have gone just now.
-            let _ = answer.send(accept);
+            let _ = waiting.send(answer);
         }
     }
 
@@ -64,10 +64,10 @@ impl Questions {
         }
         let message = tokio::select! {
             () = cancelled.cancelled() => return,
-            accept = &mut answer => {
+            answer = &mut answer => {
                 // Without an answer the question is dropped, which says that nobody is there.
-                if let Ok(accept) = accept {
-                    let _ = asker.send(accept);
+                if let Ok(answer) = answer {
+                    let _ = asker.send(answer);
                 }
                 state(Connection::Connecting { attempt: 1 })
             }
@@ -82,7 +82,7 @@ impl Questions {
         }
     }
 
-    fn open(&self, answer: oneshot::Sender<bool>) -> u64 {
+    fn open(&self, answer: oneshot::Sender<Answer>) -> u64 {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.asked += 1;
         let id = open.asked;
@@ -90,7 +90,7 @@ impl Questions {
         id
     }
 
-    fn close(&self, id: u64) -> Option<oneshot::Sender<bool>> {
+    fn close(&self, id: u64) -> Option<oneshot::Sender<Answer>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).answers.remove(&id)
     }
 }
@@ -101,7 +101,7 @@ mod tests {
     use crate::app::{PromptKind, UnknownHostKey};
     use crate::fabric::{TargetId, Text};
 
-    fn question(target: &str) -> (Question, oneshot::Receiver<bool>) {
+    fn question(target: &str) -> (Question, oneshot::Receiver<Answer>) {
         let (answer, answered) = oneshot::channel();
         let kind = PromptKind::UnknownHostKey(UnknownHostKey {
             host: Text::new("h"),
@@ -137,12 +137,12 @@ mod tests {
         let second = asked(&mut messages).await;
         assert_eq!((first.target.as_str(), second.target.as_str()), ("one", "two"));
         assert_ne!(first.id, second.id);
-        open.answer(second.id, false);
-        open.answer(first.id, true);
-        open.answer(first.id, false);
-        open.answer(77, true);
-        assert_eq!(one_answer.await, Ok(true));
-        assert_eq!(two_answer.await, Ok(false));
+        open.answer(second.id, Answer::Refuse);
+        open.answer(first.id, Answer::Accept);
+        open.answer(first.id, Answer::Refuse);
+        open.answer(77, Answer::Accept);
+        assert_eq!(one_answer.await, Ok(Answer::Accept));
+        assert_eq!(two_answer.await, Ok(Answer::Refuse));
         cancelled.cancel();
         task.await.expect("it ends when asked to");
     }
@@ -158,7 +158,7 @@ mod tests {
         let prompt = asked(&mut messages).await;
         drop(answer);
         assert_eq!(messages.recv().await, Some(Message::Withdrawn { id: prompt.id }));
-        open.answer(prompt.id, true);
+        open.answer(prompt.id, Answer::Accept);
         assert!(open.close(prompt.id).is_none());
     }
 

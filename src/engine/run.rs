@@ -111,7 +111,7 @@ impl EngineHandle {
         match effect {
             Effect::Reconnect(target) => self.command(target, Command::Reconnect),
             Effect::ReadNow(target) => self.command(target, Command::ReadNow),
-            Effect::Answer { id, accept } => self.questions.answer(*id, *accept),
+            Effect::Answer { id, answer } => self.questions.answer(*id, answer.clone()),
             Effect::Quit | Effect::Suspend | Effect::Redraw => return false,
         }
         true

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use rdmascope::app::PromptKind;
+use rdmascope::app::{Answer, PromptKind};
 use rdmascope::collect::transport::Question;
 use rdmascope::collect::transport::ssh::{Failure, NotAccepted, Retry};
 use rdmascope::config::openssh::HostKeyChecking;
@@ -44,11 +44,11 @@ async fn an_accepted_key_is_recorded_and_not_asked_about_again() {
     let answering = async {
         let question = asked(&mut questions).await;
         assert_eq!(question.target, target());
-        let PromptKind::UnknownHostKey(key) = &question.kind;
+        let PromptKind::UnknownHostKey(key) = &question.kind else { panic!("a host key") };
         assert_eq!(key.host, *format!("[127.0.0.1]:{}", server.port));
         assert_eq!(key.algorithm, "ssh-ed25519");
         assert_eq!(key.fingerprint, *fingerprint(&server.path("host.pub")));
-        question.answer.send(true).expect("somebody waits");
+        question.answer.send(Answer::Accept).expect("somebody waits");
     };
     let (connected, ()) = tokio::join!(connect_asking(settings.clone(), &asker), answering);
     connected.expect("connected").close().await;
@@ -68,7 +68,7 @@ async fn a_refused_key_is_not_recorded() {
     settings.host_key_checking = HostKeyChecking::Ask;
     let (asker, mut questions) = mpsc::channel(1);
     let asker = Some(asker);
-    let refusing = async { asked(&mut questions).await.answer.send(false).expect("somebody waits") };
+    let refusing = async { asked(&mut questions).await.answer.send(Answer::Refuse).expect("somebody waits") };
     let (result, ()) = tokio::join!(connect_asking(settings.clone(), &asker), refusing);
     let error = result.expect_err("refused");
     assert_eq!(not_accepted(&error.failure), NotAccepted::RefusedByUser);

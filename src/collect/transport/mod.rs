@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
-use crate::app::PromptKind;
+use crate::app::{Answer, PromptKind};
 use crate::fabric::{TargetId, Text};
 
 /// A piece of what a running command gave.
@@ -90,7 +90,7 @@ pub struct Question {
     /// What is asked.
     pub kind: PromptKind,
     /// Where the answer goes. Dropped without an answer means: nobody is there.
-    pub answer: oneshot::Sender<bool>,
+    pub answer: oneshot::Sender<Answer>,
 }
 
 /// How a transport asks. Without a console (`None`) every question is answered by nobody.

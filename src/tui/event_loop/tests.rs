@@ -9,6 +9,7 @@ use futures::stream;
 use tokio::task::LocalSet;
 
 use super::*;
+use crate::app::Answer;
 use crate::tui::glyphs::GlyphSet;
 use crate::tui::testing::actions;
 
@@ -160,7 +161,7 @@ impl Program for FakeProgram {
             "quit" => vec![Effect::Quit],
             "suspend" => vec![Effect::Suspend],
             "redraw" => vec![Effect::Redraw],
-            "help" => vec![Effect::Answer { id: 7, accept: true }],
+            "help" => vec![Effect::Answer { id: 7, answer: Answer::Accept }],
             _ => Vec::new(),
         }
     }
@@ -516,7 +517,7 @@ fn other_effects_go_outside() {
         let bench = Bench::start(Pace::NORMAL);
         bench.keys("?");
         bench.settle().await;
-        assert_eq!(*bench.shared.effects.borrow(), [Effect::Answer { id: 7, accept: true }]);
+        assert_eq!(*bench.shared.effects.borrow(), [Effect::Answer { id: 7, answer: Answer::Accept }]);
     });
 }
 

@@ -14,7 +14,7 @@ use crate::app::prompt::{Prompt, PromptKind};
 pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, prompt: &Prompt) {
     let columns = area.width.saturating_sub(8).min(76);
     let room = usize::from(columns).max(1);
-    let PromptKind::UnknownHostKey(key) = &prompt.kind;
+    let PromptKind::UnknownHostKey(key) = &prompt.kind else { return };
     let yes = paint.keymap.hint(Context::Prompt, "answer-yes").unwrap_or_default();
     let no = paint.keymap.hint(Context::Prompt, "answer-no").unwrap_or_default();
     let paragraphs = [

@@ -12,7 +12,7 @@ use super::error::{Failure, NotAccepted, OfferedHostKey};
 use super::known_hosts::{
     KnownHostsFile, KnownKeys, Place, RecordedNames, Verdict, fingerprint, recorded_line, short_path,
 };
-use crate::app::{PromptKind, UnknownHostKey};
+use crate::app::{Answer, PromptKind, UnknownHostKey};
 use crate::collect::transport::{Asker, Question};
 use crate::config::openssh::{HostKeyChecking, HostSettings};
 use crate::fabric::{TargetId, Text};
@@ -128,8 +128,8 @@ async fn ask(target: &TargetId, key: UnknownHostKey, asker: &Asker) -> Result<()
     let question = Question { target: target.clone(), kind: PromptKind::UnknownHostKey(key), answer };
     asker.send(question).await.map_err(|_| NotAccepted::NobodyToAsk)?;
     match answered.await {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(NotAccepted::RefusedByUser),
+        Ok(Answer::Accept) => Ok(()),
+        Ok(_) => Err(NotAccepted::RefusedByUser),
         Err(_) => Err(NotAccepted::NobodyToAsk),
     }
 }

@@ -1,0 +1,89 @@
+//! What the lab's SSH server needs of a machine: its files, its commands and what can happen to it. The server speaks
+//! SSH and understands our own scripts; a machine knows what would be read.
+
+use std::time::Duration;
+
+/// Who is logged in, and what that login may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Login {
+    /// Name of the account.
+    pub user: String,
+    /// True for root, and while a command runs under `sudo`.
+    pub is_root: bool,
+}
+
+/// Why a file cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotRead {
+    /// No such file or directory.
+    Missing,
+    /// Permission denied.
+    Denied,
+    /// It is a directory.
+    Directory,
+    /// Invalid argument: a file of sysfs that this driver does not fill.
+    Invalid,
+}
+
+impl NotRead {
+    /// The words of the C library for it, as `grep` and `cat` print them.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Missing => "No such file or directory",
+            Self::Denied => "Permission denied",
+            Self::Directory => "Is a directory",
+            Self::Invalid => "Invalid argument",
+        }
+    }
+}
+
+/// What a command gave.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+    /// Exit status; 127 if there is no such command.
+    pub status: u32,
+    /// How long it took by itself, before the lab's own delays.
+    pub took: Duration,
+}
+
+/// What can happen to a machine itself. What happens to its connection is the server's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Trouble {
+    /// The link of its first RDMA port goes down.
+    LinkDown,
+    /// Packets are lost on the path: retransmissions rise, queue pairs end in ERR.
+    Loss,
+    /// It was booted anew: another boot id, counters from zero.
+    Reboot,
+}
+
+/// A machine of the lab. All methods answer at once, from the state as it is at this moment.
+pub trait Machine: Send + Sync + 'static {
+    /// Its host name.
+    fn name(&self) -> &str;
+
+    /// What the greeting of its SSH server says after `SSH-2.0-`.
+    fn ssh_version(&self) -> &str;
+
+    /// The content of a file.
+    fn read(&self, path: &str, login: &Login) -> Result<Vec<u8>, NotRead>;
+
+    /// The paths that match a pattern of sh (`*`, `?`, `[...]`), sorted as sh does; none if nothing matches.
+    fn expand(&self, pattern: &str) -> Vec<String>;
+
+    /// Where a symbolic link leads, as `readlink` prints it.
+    fn link(&self, path: &str) -> Option<String>;
+
+    /// Runs a command. `argv` has at least one word; patterns in it are expanded already.
+    fn run(&self, argv: &[String], login: &Login) -> Answer;
+
+    /// Environment variables of a login.
+    fn environment(&self, login: &Login) -> Vec<(String, String)>;
+
+    /// Begins (`true`) or ends (`false`) a trouble; a reboot has no end.
+    fn suffer(&self, trouble: Trouble, on: bool);
+}

@@ -1,6 +1,6 @@
 //! Drives 24 hours of 8 targets at one sample a second into the model, as fast as it takes them, and prints what the
-//! process holds in memory after each hour: `cargo run --release --example compressed_time [HOURS]`. Samples go through
-//! the real parser of the stream; queue pairs come and go, links flap, processes change, events are told.
+//! process holds in memory after each hour: `cargo run --release --example compressed_time [HOURS [MINUTES]]`. Samples go
+//! through the real parser of the stream; links flap, and every so many minutes a job with new queue pairs starts on each target.
 #![expect(clippy::print_stdout, reason = "printing is what it is for")]
 
 use std::time::{Duration, Instant};
@@ -83,9 +83,9 @@ fn value(path: &str, second: u64, target: u64) -> String {
     }
 }
 
-/// The queue pairs of a job whose processes change each minute.
-fn queue_pairs(second: u64) -> String {
-    let job = second / 60;
+/// The queue pairs of the job that runs at a second, where each runs for so many minutes.
+fn queue_pairs(second: u64, minutes: u64) -> String {
+    let job = second / (60 * minutes);
     let of_rank = |rank: u64| {
         let (number, peer, process) = (job * 8 + rank + 20, job * 8 + rank + 21, 4000 + job % 30_000);
         format!(
@@ -107,7 +107,9 @@ fn at(second: u64) -> Timestamp {
 }
 
 fn main() {
-    let hours: u64 = std::env::args().nth(1).and_then(|word| word.parse().ok()).unwrap_or(24);
+    let argument =
+        |number| std::env::args().nth(number).and_then(|word| word.parse::<u64>().ok()).filter(|number| *number > 0);
+    let (hours, minutes) = (argument(1).unwrap_or(24), argument(2).unwrap_or(15));
     let ids: Vec<TargetId> = (0..TARGETS).map(|number| TargetId::new(&format!("guest-{number}"))).collect();
     let targets = ids.iter().map(|id| (id.clone(), Target::new(TargetKind::Linux))).collect();
     let mut model = Model::new(targets, Options::default(), at(0));
@@ -133,7 +135,7 @@ fn main() {
             let values: Vec<Option<String>> = files.iter().map(|path| Some(value(path, second, number))).collect();
             let mut lines = vec![tick_line(NONCE, second, &format!("{second}.00"), &values)];
             if second % 5 == 0 {
-                lines.extend(queue_pair_lines(NONCE, second, &queue_pairs(second), "", 0));
+                lines.extend(queue_pair_lines(NONCE, second, &queue_pairs(second, minutes), "", 0));
             }
             for line in lines {
                 let message = match parser.line(&line, at(second)) {

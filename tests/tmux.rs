@@ -139,8 +139,7 @@ fn it_follows_a_storm_of_sizes() {
     for (columns, rows) in [(20, 5), (300, 100)] {
         tmux.client.resize(Size { columns, rows });
         tmux.sees("the console in this size", |view| {
-            view.rows()[0].contains("rdm")
-                && view.rows()[0].trim_end().chars().count() > usize::from(columns) - 20
+            view.rows()[0].contains("rdm") && view.rows()[0].trim_end().chars().count() > usize::from(columns) - 20
         });
     }
     tmux.client.keys(words::QUIT);

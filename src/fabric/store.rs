@@ -76,12 +76,20 @@ pub struct Fabric {
     untold: BTreeMap<(EntityId, Attribute), State<Value>>,
 }
 
+/// True for a fact that says: the list of what there is could not be read.
+fn is_unread_list(fact: &Fact) -> bool {
+    fact.entity == Entity::Guest
+        && matches!(fact.attribute, Attribute::RdmaPresence | Attribute::ForeignQueuePairs)
+        && matches!(fact.reading.state, State::Failed(_))
+}
+
 impl Fabric {
     /// Takes in a report: it replaces all that the same probe said of that target before. Returns what changed; the
-    /// first report of a probe changes nothing, it only tells what there is. A report that was cut short says nothing
-    /// about what it does not mention: that stays, and grows old.
+    /// first report of a probe changes nothing, it only tells what there is. A report that was cut short, or whose list
+    /// could not be parsed to its end, says nothing about what it does not mention: that stays, and grows old.
     pub fn apply(&mut self, report: &Report) -> Vec<Change> {
-        let whole = report.observations.iter().all(|observation| observation.is_whole());
+        let whole = report.observations.iter().all(|observation| observation.is_whole())
+            && !report.facts.iter().any(is_unread_list);
         self.take_in(&report.target, &report.probe, &report.facts, whole)
     }
 
@@ -307,6 +315,24 @@ mod tests {
         });
         assert_eq!(fabric.value(&id("rxe0"), Attribute::PortState), Some(&PortState::Active.into()));
         assert_eq!(fabric.opinions(&id("rxe0"), Attribute::PortState).len(), 2);
+    }
+
+    #[test]
+    fn a_list_that_could_not_be_parsed_takes_nothing_back() {
+        let mut fabric = Fabric::default();
+        let up = report("p", &[("rxe0", Attribute::PortState, PortState::Active.into())]);
+        fabric.apply(&up);
+        let observation = Observation::of_text("p", "[{\"ifname\":\"rx");
+        let broken = |attribute, state| Report {
+            facts: vec![observation.fact(Entity::Guest, attribute, state, 0)],
+            ..report("p", &[])
+        };
+        let failed = || State::Failed(crate::fabric::Text::new("no whole JSON"));
+        fabric.apply(&broken(Attribute::RdmaPresence, failed()));
+        assert!(fabric.value(&id("rxe0"), Attribute::PortState).is_some());
+        // What failed besides the list says nothing about the list.
+        let changes = fabric.apply(&broken(Attribute::BootId, failed()));
+        assert!(changes.contains(&Change::Vanished(id("rxe0"))), "{changes:?}");
     }
 
     #[test]

@@ -78,8 +78,13 @@ fn foreign(status: &Observation) -> Fact {
         Some((line, mask)) if mask & NET_ADMIN != 0 => (line, State::Known(Value::from(true))),
         Some((line, _)) => (line, State::NeedsPrivilege(Text::new(ADDS))),
         None => {
-            let unknown = || State::Failed(Text::new("the capabilities of this login could not be read"));
-            (0, status.trouble("grep", ADDS).unwrap_or_else(unknown))
+            // Not a failure: the queue pairs themselves were read.
+            let unknown = "the capabilities of this login could not be read";
+            let why = match status.trouble("grep", ADDS) {
+                Some(State::Failed(why)) => Text::new(&format!("{unknown}: {why}")),
+                _ => Text::new(unknown),
+            };
+            (0, State::NotObservable(why))
         }
     };
     status.fact(Entity::Guest, Attribute::ForeignQueuePairs, state, line)
@@ -224,7 +229,7 @@ mod tests {
         let facts = read("[]\n", "");
         assert_eq!(
             state(&facts, &Entity::Guest, Attribute::ForeignQueuePairs).map(|state| state.name()),
-            Some("failed")
+            Some("not-observable")
         );
     }
 

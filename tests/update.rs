@@ -102,6 +102,24 @@ fn port(state: PortState) -> Vec<(Entity, Attribute, State<Value>)> {
 }
 
 #[test]
+fn interfaces_of_containers_come_and_go_without_a_word() {
+    let mut model = model();
+    let netdevs = |names: &[&str]| {
+        let of = |name: &&str| {
+            (Entity::Netdev(Text::new(name)), Attribute::OperationalState, State::Known(Value::from("up")))
+        };
+        report("p", names.iter().map(of).collect())
+    };
+    reported(&mut model, 1, netdevs(&["eth0"]));
+    let before = texts(&model).len();
+    reported(&mut model, 2, netdevs(&["eth0", "veth12ab", "cali7", "eth1"]));
+    reported(&mut model, 3, netdevs(&["eth0"]));
+    let told = texts(&model)[before..].join("\n");
+    assert!(told.contains("eth1 is new") && told.contains("eth1 is gone"), "{told}");
+    assert!(!told.contains("veth") && !told.contains("cali"), "{told}");
+}
+
+#[test]
 fn a_silent_target_becomes_stale_after_three_periods_and_recovers_while_the_other_goes_on() {
     let mut model = model();
     for second in 1..=3 {

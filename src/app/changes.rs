@@ -18,7 +18,7 @@ pub fn events(fabric: &Fabric, at: Timestamp, changes: &[Change]) -> Vec<Event> 
     let mut opened: BTreeMap<(EntityId, String), usize> = BTreeMap::new();
     let mut closed: BTreeMap<EntityId, usize> = BTreeMap::new();
     let mut appeared = Vec::new();
-    for change in changes {
+    for change in changes.iter().filter(|change| !is_of_container(change)) {
         match change {
             Change::Appeared(id) => {
                 appeared.push(id);
@@ -49,6 +49,15 @@ pub fn events(fabric: &Fabric, at: Timestamp, changes: &[Change]) -> Vec<Event> 
         events.push(event(at, &device, Severity::Info, text, None));
     }
     events
+}
+
+/// How container runtimes and libvirt name the host's ends of their interfaces.
+const CONTAINER_PREFIXES: [&str; 8] = ["veth", "cali", "lxc", "cni", "flannel", "cilium", "tap", "vnet"];
+
+/// True for changes of interfaces that come and go with each container: they would push everything else out of sight.
+fn is_of_container(change: &Change) -> bool {
+    let (Change::Appeared(id) | Change::Vanished(id) | Change::Changed { id, .. }) = change;
+    matches!(&id.entity, Entity::Netdev(name) if CONTAINER_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
 }
 
 fn pairs(count: usize) -> &'static str {

@@ -12,6 +12,7 @@ pub mod snapshot;
 mod text;
 pub mod themes;
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -111,8 +112,7 @@ impl Session {
 
 /// Runs the program with the words of its command line.
 pub fn run() -> ExitCode {
-    // A second installation (a test that calls this twice) changes nothing.
-    let _ = color_eyre::install();
+    install_reports();
     let arguments = match args::parse(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -145,6 +145,14 @@ pub fn run() -> ExitCode {
             ExitCode::from(70)
         }
     }
+}
+
+/// Reports of errors and panics: without colours where nobody sees them, and without anything of the environment.
+fn install_reports() {
+    use color_eyre::config::{HookBuilder, Theme};
+    let theme = if std::io::stderr().is_terminal() { Theme::dark() } else { Theme::new() };
+    // A second installation (a test that calls this twice) changes nothing.
+    let _ = HookBuilder::default().theme(theme).display_env_section(false).install();
 }
 
 fn dispatch(arguments: &Arguments) -> Result<Exit, Failure> {

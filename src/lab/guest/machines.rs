@@ -94,6 +94,7 @@ fn machine(plan: Plan, seed: u64, wire: Arc<Wire>, wall_began: Timestamp) -> Sta
         machine_id: uuid(seed, 40).replace('-', ""),
         uuid: uuid(seed, 41),
         product: ("VMware, Inc.".to_owned(), "VMware7,1".to_owned()),
+        gateway: Ipv4Addr::new(10, 20, 0, 1),
         boot: Boot { number: 0, at: -up, id: uuid(seed, 0) },
         adapter: adapter(plan),
         functions: hardware::functions(family),

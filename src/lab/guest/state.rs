@@ -1,7 +1,7 @@
 //! What is true about one machine of the lab. Every answer is rendered from this, so a change shows in all of them.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -25,6 +25,8 @@ pub struct State {
     pub uuid: String,
     /// `sys_vendor` and `product_name` of the firmware's tables.
     pub product: (String, String),
+    /// Router of the management network.
+    pub gateway: Ipv4Addr,
     /// The boot it lives in.
     pub boot: Boot,
     /// Its RDMA adapter.

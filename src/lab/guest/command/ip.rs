@@ -1,5 +1,7 @@
 //! `ip` of iproute2 6.1: links, addresses, routes.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use super::{Scene, fails, says};
 use crate::lab::guest::state::Netdev;
 use crate::lab::guest::templates::ip::{self as form, Wanted};
@@ -112,12 +114,12 @@ fn routes(scene: &Scene<'_>) -> Answer {
     for netdev in scene.moment.state.netdevs.iter().filter(|netdev| !netdev.is_loopback() && netdev.admin_up) {
         let down = if netdev.carrier { "" } else { "linkdown " };
         for address in form::addresses(netdev, Some(4)) {
-            let std::net::IpAddr::V4(value) = address.address else { continue };
+            let IpAddr::V4(value) = address.address else { continue };
             let mask = u32::MAX.checked_shl(32 - u32::from(address.prefix)).unwrap_or(0);
-            let network = std::net::Ipv4Addr::from(u32::from(value) & mask);
-            if text.is_empty() {
-                let gateway = std::net::Ipv4Addr::from((u32::from(value) & mask) + 1);
-                text.push_str(&format!("default via {gateway} dev {} {down}\n", netdev.name));
+            let network = Ipv4Addr::from(u32::from(value) & mask);
+            let gateway = scene.moment.state.gateway;
+            if u32::from(gateway) & mask == u32::from(network) {
+                text.insert_str(0, &format!("default via {gateway} dev {} {down}\n", netdev.name));
             }
             text.push_str(&format!(
                 "{network}/{} dev {} proto kernel scope link src {value} {down}\n",

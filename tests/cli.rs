@@ -44,14 +44,25 @@ fn help_version_and_wrong_usage_have_their_statuses() {
     let home = home();
     let (status, out, err) = run(home.path(), &["--help"]);
     assert_eq!((status, err.as_str()), (0, ""));
-    for expected in ["snapshot", "doctor", "config", "completions", "man", "TARGET", "--ssh-config <FILE>"] {
+    for expected in ["demo", "snapshot", "doctor", "config", "completions", "man", "TARGET", "--ssh-config <FILE>"] {
         assert!(out.contains(expected), "{expected}: {out}");
     }
-    assert!(!out.contains("--record") && !out.contains("demo"), "what is not built is not listed: {out}");
+    assert!(!out.contains("--record") && !out.contains("replay"), "what is not built is not listed: {out}");
     assert_eq!(run(home.path(), &["--version"]).1, format!("rdmascope {}\n", env!("CARGO_PKG_VERSION")));
     for (arguments, expected) in [
         (&["--colour"][..], "unexpected argument '--colour'"),
-        (&["demo"], "the command `demo` is not built yet"),
+        (&["replay"], "the command `replay` is not built yet"),
+        (&["demo", "--scenario", "linkdown"], "--scenario: unknown scenario \"linkdown\"; did you mean \"link-down\"?"),
+        (
+            &["snapshot", "--scenario", "quake"],
+            "--scenario: unknown scenario \"quake\"; known here: healthy, link-down",
+        ),
+        (&["snapshot", "--scenario", "healthy", "pv-c"], "target: \"pv-c\" is no machine of the lab; did you mean"),
+        (
+            &["snapshot", "--scenario", "healthy", "local"],
+            "target: \"local\" is no machine of the lab; known here: pv-a",
+        ),
+        (&["demo", "--list", "--serve"], "cannot be used with"),
         (&["--record", "f", "local"], "recording (--record FILE) is not built yet"),
         (&["local", "doctor"], "`doctor` is a command and stands first"),
         (&["--theme", "defualt", "local"], "--theme: unknown theme \"defualt\"; did you mean \"default\"?"),

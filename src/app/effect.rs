@@ -1,7 +1,7 @@
 //! What `update` asks the outside world to do.
 
 use super::prompt::Answer;
-use crate::fabric::TargetId;
+use crate::fabric::{TargetId, Text};
 
 /// Something to be done outside. In replay all of them are off except leaving and suspending.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,5 +22,14 @@ pub enum Effect {
         id: u64,
         /// What was decided or typed.
         answer: Answer,
+    },
+    /// Switch a fault of the embedded lab. Outside of the demo nobody does that.
+    Fault {
+        /// Name of the fault.
+        name: Text,
+        /// Where it happens.
+        target: TargetId,
+        /// On or off.
+        on: bool,
     },
 }

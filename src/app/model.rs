@@ -108,12 +108,29 @@ pub struct Options {
     pub allow_changes: bool,
     /// Time between two ticks.
     pub period: Duration,
+    /// What can be switched in the embedded lab; empty outside of the demo.
+    pub demo_faults: Vec<DemoFault>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { inventory: Text::new(""), allow_changes: false, period: Duration::from_secs(1) }
+        Self { inventory: Text::new(""), allow_changes: false, period: Duration::from_secs(1), demo_faults: Vec::new() }
     }
+}
+
+/// A fault of the embedded lab that can be switched while everything runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DemoFault {
+    /// Its name: `link-down`.
+    pub name: Text,
+    /// What it is, in a few words.
+    pub title: Text,
+    /// What happens, and what is seen of it.
+    pub description: Text,
+    /// True for a state that lasts until it is switched off; false for what happens once.
+    pub lasts: bool,
+    /// The targets that it can happen to.
+    pub hosts: Vec<TargetId>,
 }
 
 /// All that the console knows.
@@ -137,6 +154,8 @@ pub struct Model {
     pub raw: RawStore,
     /// Questions that are open, oldest first.
     pub prompts: Vec<Prompt>,
+    /// Faults of the embedded lab that were switched on by hand: name and target.
+    pub demo_faults_on: BTreeSet<(Text, TargetId)>,
     /// What is shown, and how.
     pub screen: Screen,
     /// Rises with every message that may change what is seen.
@@ -158,6 +177,7 @@ impl Model {
             events: EventLog::default(),
             raw: RawStore::default(),
             prompts: Vec::new(),
+            demo_faults_on: BTreeSet::new(),
             screen,
             revision: 0,
         }

@@ -86,6 +86,11 @@ impl Global {
             (Name::Glyphs, text(&self.glyphs), "--glyphs"),
             (Name::LowBandwidth, flag(self.low_bandwidth), "--low-bandwidth"),
             (Name::Plain, flag(self.plain), "--plain"),
+            (
+                Name::SshConfig,
+                self.ssh_config.as_ref().map(|path| Given::Text(path.display().to_string())),
+                "--ssh-config",
+            ),
         ];
         let mut defects = Vec::new();
         for (name, given, option) in said {
@@ -111,6 +116,8 @@ pub enum Format {
 /// What to do.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
+    /// Open the console on the embedded lab: guests that exist only here, over real SSH on this machine
+    Demo(DemoArguments),
     /// Read everything once and print it
     Snapshot(SnapshotArguments),
     /// Show what a bug report should say about this machine
@@ -134,6 +141,26 @@ pub enum Command {
     Man,
 }
 
+/// What `demo` takes.
+#[derive(Clone, Debug, Default, Args)]
+pub struct DemoArguments {
+    /// What goes wrong; without one, nothing does until you switch it
+    #[arg(long, value_name = "NAME")]
+    pub scenario: Option<String>,
+    /// List the scenarios
+    #[arg(long, conflicts_with_all = ["scenario", "serve", "seed"])]
+    pub list: bool,
+    /// Run the lab alone, print a configuration file for it, and wait for a signal
+    #[arg(long)]
+    pub serve: bool,
+    /// What everything that is drawn is drawn from: machines, moments and values
+    #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+}
+
+/// The seed of those who name none.
+pub const DEFAULT_SEED: u64 = 1;
+
 /// What `snapshot` takes.
 #[derive(Clone, Debug, Default, Args)]
 pub struct SnapshotArguments {
@@ -143,6 +170,9 @@ pub struct SnapshotArguments {
     /// Write to this file, readable by its owner only; whole or not at all.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Read the embedded lab in this scenario; targets are its machines then.
+    #[arg(long, value_name = "NAME")]
+    pub scenario: Option<String>,
 }
 
 /// What to do with the configuration.
@@ -157,8 +187,8 @@ pub enum ConfigCommand {
 }
 
 /// Commands of the contract that are not built yet.
-const NOT_BUILT: [&str; 11] =
-    ["demo", "diff", "check", "lint", "explain", "bench", "baseline", "tune", "replay", "collector", "checks"];
+const NOT_BUILT: [&str; 10] =
+    ["diff", "check", "lint", "explain", "bench", "baseline", "tune", "replay", "collector", "checks"];
 
 /// Reads the words of the command line. Help and version come as an error of their own kind, as clap has it.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
@@ -242,7 +272,8 @@ mod tests {
     #[test]
     fn what_is_not_built_or_misplaced_is_refused_by_name() {
         for (line, expected) in [
-            ("rdmascope demo", "the command `demo` is not built yet"),
+            ("rdmascope replay f", "the command `replay` is not built yet"),
+            ("rdmascope demo --list --seed 3", "cannot be used with"),
             ("rdmascope check local", "the command `check` is not built yet"),
             ("rdmascope --record f local", "recording (--record FILE) is not built yet"),
             ("rdmascope local doctor", "`doctor` is a command and stands first"),

@@ -3,20 +3,23 @@
 pub mod args;
 pub mod config;
 pub mod console;
+pub mod demo;
 pub mod doctor;
 pub mod document;
 pub mod generate;
 pub mod keys;
+pub mod lab;
 pub mod output;
 pub mod snapshot;
 mod text;
 pub mod themes;
 
 use std::io::IsTerminal as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::config::{Defect, Defects, Inventory, Settings, Target, target};
+use crate::config::{Defect, Defects, Inventory, Settings, Target, Whence, target};
 use crate::engine::openssh::HostResolver;
 use crate::engine::settings;
 
@@ -78,10 +81,9 @@ impl Session {
     pub fn open(global: &Global, words: &[String]) -> Result<Self, Failure> {
         let loaded = settings::load(global.config.as_deref())?;
         let (mut settings, inventory) = (loaded.configuration.settings, loaded.configuration.inventory);
-        let mut defects: Vec<Defect> =
-            global.ssh_config.as_deref().and_then(settings::ssh_config_defect).into_iter().collect();
-        if let Err(wrong) = global.overlay(&mut settings) {
-            defects.extend(wrong);
+        let mut defects = global.overlay(&mut settings).err().unwrap_or_default();
+        if let Some(path) = openssh_file(global, &settings) {
+            defects.extend(settings::ssh_config_defect(&path, &said_by(&settings.ssh_config.whence)));
         }
         let targets = target::choose(words, &inventory).unwrap_or_else(|wrong| {
             defects.extend(wrong);
@@ -104,9 +106,22 @@ impl Session {
         stem.map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
-    /// Asks OpenSSH about hosts, with the file of `--ssh-config`.
+    /// Asks OpenSSH about hosts, with the file of `--ssh-config` or of the setting.
     pub fn resolver(&self) -> HostResolver {
-        HostResolver::new(self.global.ssh_config.clone())
+        HostResolver::new(openssh_file(&self.global, &self.settings))
+    }
+}
+
+/// The file that stands for OpenSSH's configuration. The option is taken as it is: a path need not be text.
+fn openssh_file(global: &Global, settings: &Settings) -> Option<PathBuf> {
+    global.ssh_config.clone().or_else(|| settings::ssh_config(settings))
+}
+
+/// The place of a setting, as an error about it names it.
+fn said_by(whence: &Whence) -> String {
+    match whence {
+        Whence::Option(name) | Whence::Environment(name) => (*name).to_owned(),
+        other => other.to_string(),
     }
 }
 
@@ -159,9 +174,8 @@ fn dispatch(arguments: &Arguments) -> Result<Exit, Failure> {
     let global = &arguments.global;
     match &arguments.command {
         None => console::run(&Session::open(global, &arguments.targets)?),
-        Some(Command::Snapshot(snapshot)) => {
-            snapshot::run(&Session::open(global, &snapshot.targets)?, snapshot.out.as_deref())
-        }
+        Some(Command::Demo(demo)) => demo::run(global, demo),
+        Some(Command::Snapshot(snapshot)) => snapshot::run(global, snapshot),
         Some(Command::Doctor) => doctor::run(global),
         Some(Command::Config { command: ConfigCommand::Init }) => config::init(global),
         Some(Command::Config { command: ConfigCommand::Show }) => config::show(global),

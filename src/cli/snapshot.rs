@@ -3,29 +3,31 @@
 use std::io::IsTerminal as _;
 use std::path::Path;
 
-use super::args::Format;
+use super::args::{Format, Global, SnapshotArguments};
 use super::document::{Collected, TargetStatus};
-use super::{Exit, Failure, Session, output};
+use super::lab::Subject;
+use super::{Exit, Failure, output};
 use crate::engine::once::{self, System};
 use crate::engine::plan::Options;
-use crate::engine::{settings, targets};
+use crate::engine::settings;
 use crate::fabric::{Fabric, Timestamp};
 
 /// Collects once and delivers.
-pub fn run(session: &Session, out: Option<&Path>) -> Result<Exit, Failure> {
-    deliver(&collect(session)?, session.global.format, out)
+pub fn run(global: &Global, arguments: &SnapshotArguments) -> Result<Exit, Failure> {
+    let subject = Subject::open(global, arguments.scenario.as_deref(), &arguments.targets)?;
+    deliver(&collect(&subject)?, global.format, arguments.out.as_deref())
 }
 
-/// Reads all targets of the session once, side by side.
-fn collect(session: &Session) -> Result<Collected, Failure> {
+/// Reads all targets once, side by side.
+fn collect(subject: &Subject) -> Result<Collected, Failure> {
     let at = Timestamp::now();
-    let resolver = session.resolver();
+    let session = &subject.session;
     // A slow target takes a while: whoever waits at a terminal is told that it works.
     if std::io::stderr().is_terminal() {
         let names: Vec<&str> = session.targets.iter().map(|target| target.name.as_str()).collect();
         output::complain(&format!("rdmascope: reading {} ...", names.join(", ")));
     }
-    let plans = session.targets.iter().map(|target| targets::plan(target, &resolver)).collect();
+    let plans = subject.plans();
     let options = Options { period: session.period(), ..Options::default() };
     let results =
         once::collect_once(plans, &options).map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?;

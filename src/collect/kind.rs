@@ -76,7 +76,8 @@ fn system(line: &str) -> Option<System> {
 
 async fn ask(remote: &impl Remote) -> Result<Answer, TransportError> {
     let mut exec = remote.exec(QUESTION).await?;
-    exec.end_input().await?;
+    // It may have answered already.
+    let _ = exec.end_input().await;
     let mut answer = Answer::default();
     let mut signal = false;
     while let Some(output) = exec.next().await {

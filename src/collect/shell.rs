@@ -92,8 +92,10 @@ async fn run(remote: &impl Remote, sources: &[Source], sections: &mpsc::Sender<S
     let late = |reader: &SectionReader| BatchError::TimedOut { begun: reader.has_started(), said: said(reader) };
     let start = async {
         let exec = remote.exec(SHELL).await?;
-        exec.send(script).await?;
-        exec.end_input().await?;
+        // A shell may be done before it sees the end of its input, or end without reading any: what it gave tells.
+        if exec.send(script).await.is_ok() {
+            let _ = exec.end_input().await;
+        }
         Ok::<Exec, TransportError>(exec)
     };
     let mut exec = timeout_at(deadline, start).await.map_err(|_| late(&reader))??;

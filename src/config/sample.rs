@@ -23,6 +23,9 @@ pub const SAMPLE: &str = r###"## Configuration of rdmascope. Lines that begin wi
 ## Milliseconds between two samples of a target, from 200 to 60000.
 # period_ms = 1000
 
+## Read this file in place of OpenSSH's own configuration, as `ssh -F` does; a relative path is seen from this file.
+# ssh_config = ""
+
 ## Targets. `rdmascope` without a TARGET opens all of them; `rdmascope NAME...` opens some.
 ## name     what you call it
 ## kind     linux, esxi, switch or local; may be left out for a Linux guest or an ESXi host, it is found out then.

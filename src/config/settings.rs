@@ -2,6 +2,7 @@
 //! configuration file, in an environment variable or in an option of the command line; the later one in this order wins.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 use super::error::{Defect, quoted, suggestion};
 use super::reader::{Item, Key, Reader};
@@ -117,12 +118,14 @@ pub enum Name {
     Plain,
     /// Milliseconds between two samples of a stream.
     PeriodMs,
+    /// The file that stands for OpenSSH's own configuration.
+    SshConfig,
 }
 
 impl Name {
     /// All of them, in the order of documents.
-    pub const ALL: [Self; 6] =
-        [Self::Theme, Self::Keymap, Self::Glyphs, Self::LowBandwidth, Self::Plain, Self::PeriodMs];
+    pub const ALL: [Self; 7] =
+        [Self::Theme, Self::Keymap, Self::Glyphs, Self::LowBandwidth, Self::Plain, Self::PeriodMs, Self::SshConfig];
 
     /// The key in files.
     pub fn key(self) -> &'static str {
@@ -133,6 +136,7 @@ impl Name {
             Self::LowBandwidth => "low_bandwidth",
             Self::Plain => "plain",
             Self::PeriodMs => "period_ms",
+            Self::SshConfig => "ssh_config",
         }
     }
 
@@ -145,6 +149,7 @@ impl Name {
             Self::LowBandwidth => "RDMASCOPE_LOW_BANDWIDTH",
             Self::Plain => "RDMASCOPE_PLAIN",
             Self::PeriodMs => "RDMASCOPE_PERIOD_MS",
+            Self::SshConfig => "RDMASCOPE_SSH_CONFIG",
         }
     }
 }
@@ -167,6 +172,9 @@ pub struct Settings {
     pub plain: Setting<bool>,
     /// Milliseconds between two samples of a stream, within [`PERIOD_MS`].
     pub period_ms: Setting<u32>,
+    /// The file that is read in place of OpenSSH's own configuration, as `ssh -F` does. A relative path of a
+    /// configuration file is made complete with that file's folder.
+    pub ssh_config: Setting<Option<PathBuf>>,
 }
 
 impl Default for Settings {
@@ -178,6 +186,7 @@ impl Default for Settings {
             low_bandwidth: Setting::unset(false),
             plain: Setting::unset(false),
             period_ms: Setting::unset(1000),
+            ssh_config: Setting::unset(None),
         }
     }
 }
@@ -197,6 +206,7 @@ impl Settings {
             Name::LowBandwidth => self.low_bandwidth = Setting { value: flag("low_bandwidth", given)?, whence },
             Name::Plain => self.plain = Setting { value: flag("plain", given)?, whence },
             Name::PeriodMs => self.period_ms = Setting { value: period(given)?, whence },
+            Name::SshConfig => self.ssh_config = Setting { value: file("ssh_config", given, &whence)?, whence },
         }
         Ok(())
     }
@@ -210,6 +220,10 @@ impl Settings {
             Name::LowBandwidth => (Given::Flag(self.low_bandwidth.value), &self.low_bandwidth.whence),
             Name::Plain => (Given::Flag(self.plain.value), &self.plain.whence),
             Name::PeriodMs => (Given::Number(u64::from(self.period_ms.value)), &self.period_ms.whence),
+            Name::SshConfig => {
+                let path = self.ssh_config.value.as_ref().map_or(String::new(), |path| path.display().to_string());
+                (Given::Text(path), &self.ssh_config.whence)
+            }
         }
     }
 
@@ -230,7 +244,9 @@ impl Settings {
     pub(super) fn take_file(&mut self, reader: &mut Reader<'_>, path: &str, key: &Key<'_>, item: &Item<'_>) -> bool {
         let Some(name) = Name::ALL.into_iter().find(|name| name.key() == key.get_ref().as_ref()) else { return false };
         let given = match name {
-            Name::Theme | Name::Keymap | Name::Glyphs => reader.text(name.key(), item).map(Given::Text),
+            Name::Theme | Name::Keymap | Name::Glyphs | Name::SshConfig => {
+                reader.text(name.key(), item).map(Given::Text)
+            }
             Name::LowBandwidth | Name::Plain => reader.flag(name.key(), item).map(Given::Flag),
             Name::PeriodMs => reader.number(name.key(), item).map(Given::Number),
         };
@@ -259,6 +275,24 @@ fn flag(what: &str, given: &Given) -> Result<bool, String> {
         Given::Text(text) if matches!(text.as_str(), "false" | "no" | "off" | "0") => Ok(false),
         other => Err(format!("{what} must be true or false, not {}", quoted(&other.to_string()))),
     }
+}
+
+/// A path; `None` for an empty text. `none` means no file at all, as for `ssh -F`.
+fn file(what: &str, given: &Given, whence: &Whence) -> Result<Option<PathBuf>, String> {
+    let Given::Text(text) = given else {
+        return Err(format!("{what} must be the path of a file, not {}", quoted(&given.to_string())));
+    };
+    if text.contains('\0') {
+        return Err(format!("{what} holds a character that no path can hold"));
+    }
+    Ok(match (text.as_str(), whence) {
+        ("", _) => None,
+        (word, _) if word.eq_ignore_ascii_case("none") || word.starts_with("~/") => Some(PathBuf::from(word)),
+        (path, Whence::File { path: from, .. }) => {
+            Some(Path::new(from).parent().map_or_else(|| PathBuf::from(path), |folder| folder.join(path)))
+        }
+        (path, _) => Some(PathBuf::from(path)),
+    })
 }
 
 fn period(given: &Given) -> Result<u32, String> {
@@ -291,6 +325,7 @@ mod tests {
             (Name::LowBandwidth, "true"),
             (Name::Plain, "true"),
             (Name::PeriodMs, "500"),
+            (Name::SshConfig, "/etc/lab/ssh_config"),
         ] {
             assert_eq!(settings.get(name).1, &Whence::Default);
             settings.set(name, &Given::Text(text.to_owned()), Whence::Option("--x")).expect("a right value");
@@ -317,6 +352,28 @@ mod tests {
             assert_eq!(found, Err(expected.to_owned()));
         }
         assert_eq!(settings, before, "a wrong value changes nothing");
+    }
+
+    #[test]
+    fn a_path_of_a_file_belongs_to_the_folder_of_that_file() {
+        let mut settings = Settings::default();
+        let whence = Whence::File { path: "/etc/lab/config.toml".to_owned(), line: 3 };
+        for (text, expected) in [
+            ("ssh_config", Some("/etc/lab/ssh_config")),
+            ("/tmp/x", Some("/tmp/x")),
+            ("none", Some("none")),
+            ("~/.ssh/lab", Some("~/.ssh/lab")),
+            ("", None),
+        ] {
+            settings.set(Name::SshConfig, &Given::Text(text.to_owned()), whence.clone()).expect("a path");
+            assert_eq!(settings.ssh_config.value.as_deref(), expected.map(Path::new), "{text}");
+        }
+        let here = Whence::File { path: "config.toml".to_owned(), line: 1 };
+        settings.set(Name::SshConfig, &Given::Text("f".to_owned()), here).expect("a path");
+        assert_eq!(settings.ssh_config.value.as_deref(), Some(Path::new("f")));
+        settings.set(Name::SshConfig, &Given::Text("f".to_owned()), Whence::Environment("X")).expect("a path");
+        assert_eq!(settings.ssh_config.value.as_deref(), Some(Path::new("f")));
+        assert!(settings.set(Name::SshConfig, &Given::Number(7), Whence::Default).is_err());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use etcetera::BaseStrategy as _;
 
 use crate::config::sample::SAMPLE;
-use crate::config::{Configuration, Defect, Defects};
+use crate::config::{Configuration, Defect, Defects, Settings};
 
 /// The largest configuration file that is read, in bytes: a larger one is none of ours.
 const LARGEST_FILE: u64 = 4 * 1024 * 1024;
@@ -116,7 +116,8 @@ pub(super) fn read_text(path: &Path) -> io::Result<String> {
 
 /// Why a file cannot stand for OpenSSH's configuration, if it cannot: `ssh` reads it anew for each host, takes a folder
 /// for an empty file, waits for ever at a pipe and swallows memory at a device. `none` and `/dev/null` mean no file.
-pub fn ssh_config_defect(path: &Path) -> Option<Defect> {
+/// `said` names the option, variable or line that says so.
+pub fn ssh_config_defect(path: &Path, said: &str) -> Option<Defect> {
     if path.as_os_str().eq_ignore_ascii_case("none") || path.as_os_str() == "/dev/null" {
         return None;
     }
@@ -126,7 +127,16 @@ pub fn ssh_config_defect(path: &Path) -> Option<Defect> {
         Ok(_) => "it is no regular file".to_owned(),
         Err(error) => reason(&error),
     };
-    Some(Defect::somewhere("--ssh-config", format!("{} cannot be read: {why}", path.display())))
+    Some(Defect::somewhere(said, format!("{} cannot be read: {why}", path.display())))
+}
+
+/// The file that stands for OpenSSH's configuration, with `~` as the home directory.
+pub fn ssh_config(settings: &Settings) -> Option<PathBuf> {
+    let path = settings.ssh_config.value.as_ref()?;
+    match path.strip_prefix("~").ok().zip(etcetera::home_dir().ok()) {
+        Some((rest, home)) => Some(home.join(rest)),
+        None => Some(path.clone()),
+    }
 }
 
 /// An I/O error in words, without its number.

@@ -2,6 +2,7 @@
 //! the help overlay and the documents are all made from this one list.
 
 mod answer;
+pub mod fault;
 mod leave;
 mod live;
 mod motion;
@@ -73,8 +74,12 @@ pub fn by_name(name: &str) -> Option<&'static Action> {
     ALL.iter().copied().find(|action| action.name == name)
 }
 
-/// Does what the name says; a name that is not known (an old journal) does nothing.
+/// Does what the name says; a name that is not known (an old journal) does nothing. Some actions carry words behind
+/// their name: see [`fault`].
 pub fn run(model: &mut Model, name: &str) -> Vec<Effect> {
+    if let Some(words) = name.strip_prefix(fault::PREFIX) {
+        return fault::run(model, words);
+    }
     by_name(name).map_or_else(Vec::new, |action| (action.run)(model))
 }
 

@@ -42,14 +42,18 @@ pub fn run(session: &Session) -> Result<Exit, Failure> {
         return Err(Defect::somewhere("--plain", what).into());
     }
     let resolver = session.resolver();
-    let setup = Setup {
-        plans: session.targets.iter().map(|target| targets::plan(target, &resolver)).collect(),
+    open(setup(session, session.targets.iter().map(|target| targets::plan(target, &resolver)).collect())?)
+}
+
+/// A console on the targets of the session, which are reached like this.
+pub fn setup(session: &Session, plans: Vec<TargetPlan>) -> Result<Setup, Failure> {
+    Ok(Setup {
+        plans,
         model: model(session),
         period: session.period(),
         look: look::look(session)?,
         beside: Box::new(|_| false),
-    };
-    open(setup)
+    })
 }
 
 /// Opens a console, until the user leaves it.
@@ -109,6 +113,7 @@ fn model(session: &Session) -> Model {
         inventory: Text::new(&session.inventory_name()),
         allow_changes: session.global.allow_changes,
         period: session.period(),
+        demo_faults: Vec::new(),
     };
     Model::new(targets, options, Timestamp::now())
 }

@@ -1,0 +1,108 @@
+//! The embedded lab on the command line: what a command works on is either the targets that the user has, or the lab in
+//! one of its scenarios. Both are the same to whoever reads them.
+
+use super::args::{DEFAULT_SEED, Global};
+use super::{Failure, Session};
+use crate::config::error::suggestion;
+use crate::config::inventory::Links;
+use crate::config::{Defect, Inventory, Kind, Settings, Target};
+use crate::engine::plan::TargetPlan;
+use crate::engine::{settings, targets};
+use crate::lab::scenario::{self, Scenario};
+use crate::lab::{Delays, Lab, Options, Timing};
+
+/// What a command works on.
+pub struct Subject {
+    /// Settings and targets.
+    pub session: Session,
+    /// The lab that the targets are in, if they are in one; it ends with this.
+    lab: Option<Lab>,
+}
+
+impl Subject {
+    /// The targets that `words` mean: of the lab in the scenario of this name, where one is named.
+    pub fn open(global: &Global, scenario: Option<&str>, words: &[String]) -> Result<Self, Failure> {
+        let Some(name) = scenario else {
+            return Ok(Self { session: Session::open(global, words)?, lab: None });
+        };
+        // Nobody waits for what a scenario plans for later.
+        let options =
+            Options { seed: DEFAULT_SEED, delays: Delays::none(), scenario: Some(find(name)?), timing: Timing::AtOnce };
+        let mut session = session(global)?;
+        let lab = start(&options)?;
+        session.targets = chosen(&lab, words)?;
+        Ok(Self { session, lab: Some(lab) })
+    }
+
+    /// How each target is reached, in their order.
+    pub fn plans(&self) -> Vec<TargetPlan> {
+        let targets = &self.session.targets;
+        if let Some(lab) = &self.lab {
+            return targets.iter().filter_map(|target| lab.plan(&target.name)).collect();
+        }
+        let resolver = self.session.resolver();
+        targets.iter().map(|target| targets::plan(target, &resolver)).collect()
+    }
+}
+
+/// The scenario of this name; the error says which was probably meant.
+pub fn find(name: &str) -> Result<&'static Scenario, Failure> {
+    scenario::by_name(name).ok_or_else(|| {
+        let known: Vec<&str> = scenario::scenarios().iter().map(|scenario| scenario.name.as_str()).collect();
+        let what = format!("unknown scenario {}{}", crate::config::error::quoted(name), suggestion(name, known));
+        Defect::somewhere("--scenario", what).into()
+    })
+}
+
+/// Starts the lab.
+pub fn start(options: &Options) -> Result<Lab, Failure> {
+    Lab::start(options).map_err(|error| {
+        let what = format!(
+            "it cannot be started: {}; it needs a folder for temporary files (TMPDIR) and ports on 127.0.0.1",
+            settings::reason(&error)
+        );
+        Defect::somewhere("the embedded lab", what).into()
+    })
+}
+
+/// A session without targets. The lab needs no configuration, so it also works where there can be none.
+pub fn session(global: &Global) -> Result<Session, Failure> {
+    let nowhere = global.config.is_none() && settings::path(None).is_err();
+    let mut settings =
+        if nowhere { Settings::default() } else { settings::load(global.config.as_deref())?.configuration.settings };
+    global.overlay(&mut settings).map_err(Failure::Usage)?;
+    Ok(Session { global: global.clone(), settings, inventory: Inventory::default(), targets: Vec::new() })
+}
+
+/// The machines of the lab that the words name; all without one.
+pub fn chosen(lab: &Lab, words: &[String]) -> Result<Vec<Target>, Failure> {
+    let all: Vec<Target> = lab.targets().iter().map(target).collect();
+    if words.is_empty() {
+        return Ok(all);
+    }
+    let names: Vec<&str> = all.iter().map(|target| target.name.as_str()).collect();
+    let (mut targets, mut defects): (Vec<Target>, Vec<Defect>) = (Vec::new(), Vec::new());
+    for word in words {
+        match all.iter().find(|target| &target.name == word) {
+            Some(target) if targets.contains(target) => {}
+            Some(target) => targets.push(target.clone()),
+            None => {
+                let hint = suggestion(word, names.iter().copied());
+                let what = format!("{} is no machine of the lab{hint}", crate::config::error::quoted(word));
+                defects.push(Defect::somewhere("target", what));
+            }
+        }
+    }
+    if defects.is_empty() { Ok(targets) } else { Err(Failure::Usage(defects)) }
+}
+
+fn target(target: &crate::lab::Target) -> Target {
+    Target {
+        name: target.name.clone(),
+        kind: Some(Kind::Linux),
+        address: None,
+        tags: target.tags.iter().map(|&tag| tag.to_owned()).collect(),
+        links: Links::default(),
+        line: 0,
+    }
+}

@@ -1,0 +1,72 @@
+//! What can go wrong in the lab, one file a fault. A fault is switched on and off for one machine while everything runs:
+//! some happen to the machine itself, the others to the line to it.
+
+mod cut;
+pub(super) mod garbage;
+mod hang;
+mod link_down;
+mod loss;
+mod reboot;
+mod slow;
+mod wrong_host_key;
+
+use std::sync::Arc;
+
+use super::server::Host;
+
+/// One fault.
+#[derive(Clone, Copy)]
+pub struct Fault {
+    /// Its name, as scenarios and actions call it: `link-down`.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub title: &'static str,
+    /// What happens, and what is seen of it.
+    pub description: &'static str,
+    /// True for a state that lasts until it is switched off; false for what happens once.
+    pub lasts: bool,
+    /// Switches it for one machine.
+    pub(super) act: fn(&Arc<Host>, bool),
+}
+
+impl std::fmt::Debug for Fault {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Fault").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// All faults, in the order in which they are listed.
+pub const FAULTS: &[&Fault] = &[
+    &link_down::FAULT,
+    &loss::FAULT,
+    &hang::FAULT,
+    &slow::FAULT,
+    &cut::FAULT,
+    &wrong_host_key::FAULT,
+    &garbage::FAULT,
+    &reboot::FAULT,
+];
+
+/// The fault of this name.
+pub fn by_name(name: &str) -> Option<&'static Fault> {
+    FAULTS.iter().copied().find(|fault| fault.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_every_fault_says_what_it_does() {
+        let names: BTreeSet<&str> = FAULTS.iter().map(|fault| fault.name).collect();
+        assert_eq!(names.len(), FAULTS.len());
+        for fault in FAULTS {
+            assert!(!fault.title.is_empty() && fault.description.len() > fault.title.len(), "{fault:?}");
+            assert!(fault.name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{fault:?}");
+            assert_eq!(by_name(fault.name).map(|found| found.name), Some(fault.name));
+        }
+        assert!(by_name("none").is_none());
+    }
+}

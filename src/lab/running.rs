@@ -1,0 +1,288 @@
+//! The lab at work: all machines with their servers, on a small runtime of their own, and what its clients need to reach
+//! them.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use tokio::runtime::{Builder, Runtime};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::delays::Delays;
+use super::fault::{self, FAULTS, Fault};
+use super::guest;
+use super::machine::Machine;
+use super::scenario::{Happening, Scenario};
+use super::server::keys::{Credential, Entry, HostKeys};
+use super::server::{Host, Parts};
+use crate::app::Problem;
+use crate::collect::transport::ssh::Route;
+use crate::config::Address;
+use crate::config::openssh::{Base, Reading, Surroundings, parse_files};
+use crate::engine::plan::{TargetPlan, Way};
+use crate::fabric::TargetId;
+
+/// Threads for the servers.
+const WORKERS: usize = 2;
+
+/// How long the end may take.
+const END_DEADLINE: Duration = Duration::from_millis(300);
+
+/// The accounts that every machine has.
+const ACCOUNTS: &[&str] = &["root", UNPRIVILEGED];
+
+/// The account that may do little.
+const UNPRIVILEGED: &str = "lab";
+
+/// When the faults of a scenario happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timing {
+    /// As the scenario has it: for those who watch.
+    AsPlanned,
+    /// Before anybody connects, and for good: for those who look once.
+    AtOnce,
+}
+
+/// How a lab is started.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What everything that is drawn is drawn from.
+    pub seed: u64,
+    /// How long things take.
+    pub delays: Delays,
+    /// What goes wrong by itself, if anything.
+    pub scenario: Option<&'static Scenario>,
+    /// When.
+    pub timing: Timing,
+}
+
+/// A machine of the lab, as a list of targets knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Its name.
+    pub name: String,
+    /// The account to log in to.
+    pub user: &'static str,
+    /// Its port on 127.0.0.1.
+    pub port: u16,
+    /// Words to find it by.
+    pub tags: &'static [&'static str],
+}
+
+/// A running lab. Dropping it ends its servers and connections and removes its files.
+pub struct Lab {
+    runtime: Option<Runtime>,
+    hosts: Vec<Arc<Host>>,
+    targets: Vec<Target>,
+    credential: Credential,
+    openssh: Arc<str>,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Lab {
+    /// Starts the data centre. It accepts connections when this returns.
+    pub fn start(options: &Options) -> io::Result<Self> {
+        Self::with_machines(guest::data_centre(options.seed), options)
+    }
+
+    /// Starts a lab of these machines, whose names differ.
+    pub fn with_machines(machines: Vec<Arc<dyn Machine>>, options: &Options) -> io::Result<Self> {
+        let runtime =
+            Builder::new_multi_thread().worker_threads(WORKERS).thread_name("rdmascope-lab").enable_all().build()?;
+        let credential = Credential::new()?;
+        let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
+        let mut hosts = Vec::new();
+        {
+            let _within = runtime.enter();
+            for (machine, seed) in machines.into_iter().zip(1u64..) {
+                hosts.push(Host::start(Parts {
+                    keys: HostKeys::for_machine(machine.name())?,
+                    machine,
+                    accounts: ACCOUNTS,
+                    credential: credential.public().clone(),
+                    delays: options.delays,
+                    seed: options.seed.wrapping_add(seed << 32),
+                    stop: stop.clone(),
+                    tasks: tasks.clone(),
+                })?);
+            }
+        }
+        let targets: Vec<Target> = hosts.iter().map(|host| target(host)).collect();
+        let entries: Vec<Entry> = hosts
+            .iter()
+            .zip(&targets)
+            .map(|(host, target)| Entry {
+                name: target.name.clone(),
+                user: target.user,
+                port: target.port,
+                key: host.key().clone(),
+            })
+            .collect();
+        let openssh = credential.write_files(&entries)?.into();
+        let lab = Self { runtime: Some(runtime), hosts, targets, credential, openssh, stop, tasks };
+        if let Some(scenario) = options.scenario {
+            lab.play(scenario, options);
+        }
+        Ok(lab)
+    }
+
+    /// Its machines, in order.
+    pub fn targets(&self) -> &[Target] {
+        &self.targets
+    }
+
+    /// How the engine reaches a machine; `None` if there is none of this name. Needs no `ssh` and no home directory.
+    pub fn plan(&self, name: &str) -> Option<TargetPlan> {
+        let target = self.targets.iter().find(|target| target.name == name)?;
+        let (text, path) = (self.openssh.clone(), self.ssh_config().display().to_string());
+        let address = Address { user: None, host: target.name.clone(), port: None };
+        let resolve = Arc::new(move || {
+            let route = route(&text, &path, &address);
+            async move { route }.boxed()
+        });
+        Some(TargetPlan { id: TargetId::new(name), way: Way::Ssh { resolve, known_linux: true } })
+    }
+
+    /// How the engine reaches all of them.
+    pub fn plans(&self) -> Vec<TargetPlan> {
+        self.targets.iter().filter_map(|target| self.plan(&target.name)).collect()
+    }
+
+    /// The folder with the key, the known host keys and OpenSSH's configuration.
+    pub fn folder(&self) -> &Path {
+        self.credential.folder()
+    }
+
+    /// A configuration file for OpenSSH, in which each machine has its name: `ssh -F FILE pv-a`.
+    pub fn ssh_config(&self) -> PathBuf {
+        self.credential.configuration_file()
+    }
+
+    /// All faults that can be switched.
+    pub fn faults(&self) -> &'static [&'static Fault] {
+        FAULTS
+    }
+
+    /// Switches a fault of one machine on or off; false if there is no such fault or machine.
+    pub fn suffer(&self, fault: &str, host: &str, on: bool) -> bool {
+        self.switcher().switch(fault, host, on)
+    }
+
+    /// What switches faults from another place, also when the lab is gone (then nothing happens).
+    pub fn switcher(&self) -> Switcher {
+        Switcher {
+            hosts: self.hosts.iter().map(|host| (host.machine().name().to_owned(), Arc::downgrade(host))).collect(),
+        }
+    }
+
+    /// A complete configuration file of this program for the lab, in which its machines are the targets.
+    pub fn inventory(&self) -> String {
+        let text = |text: &str| toml::Value::String(text.to_owned()).to_string();
+        let mut out = format!("ssh_config = {}\n", text(&self.ssh_config().display().to_string()));
+        for target in &self.targets {
+            let tags: Vec<String> = target.tags.iter().map(|tag| text(tag)).collect();
+            out.push_str(&format!(
+                "\n[[target]]\nname = {}\nkind = \"linux\"\ntags = [{}]\n",
+                text(&target.name),
+                tags.join(", ")
+            ));
+        }
+        out
+    }
+
+    /// Lets happen what a scenario plans.
+    fn play(&self, scenario: &Scenario, options: &Options) {
+        let names: Vec<&str> = self.targets.iter().map(|target| target.name.as_str()).collect();
+        for Happening { fault, host, after, lasts } in scenario.draw(options.seed, &names) {
+            let Some(host) = self.hosts.iter().find(|known| known.machine().name() == host).cloned() else { continue };
+            if options.timing == Timing::AtOnce {
+                (fault.act)(&host, true);
+                continue;
+            }
+            let stop = self.stop.clone();
+            let happening = async move {
+                tokio::time::sleep(after).await;
+                (fault.act)(&host, true);
+                if let Some(lasts) = lasts {
+                    tokio::time::sleep(lasts).await;
+                    (fault.act)(&host, false);
+                }
+            };
+            if let Some(runtime) = &self.runtime {
+                let task = async move {
+                    tokio::select! {
+                        () = stop.cancelled() => {}
+                        () = happening => {}
+                    }
+                };
+                self.tasks.spawn_on(task, runtime.handle());
+            }
+        }
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        self.tasks.close();
+        if let Some(runtime) = self.runtime.take() {
+            // Not `block_on`: the caller may be in a runtime of its own.
+            let (done, waited) = std::sync::mpsc::channel();
+            let tasks = self.tasks.clone();
+            runtime.spawn(async move {
+                tasks.wait().await;
+                let _ = done.send(());
+            });
+            let _ = waited.recv_timeout(END_DEADLINE);
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl std::fmt::Debug for Lab {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Lab").field("targets", &self.targets).finish_non_exhaustive()
+    }
+}
+
+/// Switches faults.
+#[derive(Clone)]
+pub struct Switcher {
+    hosts: HashMap<String, Weak<Host>>,
+}
+
+impl Switcher {
+    /// Switches a fault of one machine on or off; false if there is no such fault or machine.
+    pub fn switch(&self, fault: &str, host: &str, on: bool) -> bool {
+        let host = self.hosts.get(host).and_then(Weak::upgrade);
+        let (Some(fault), Some(host)) = (fault::by_name(fault), host) else { return false };
+        (fault.act)(&host, on);
+        true
+    }
+}
+
+fn target(host: &Host) -> Target {
+    let name = host.machine().name().to_owned();
+    let (user, tags): (&str, &[&str]) = match name.as_str() {
+        "pv-a" | "pv-b" => ("root", &["demo", "pvrdma"]),
+        "hca-a" | "hca-b" => ("root", &["demo", "passthrough", "mlx5"]),
+        "vf-a" => (UNPRIVILEGED, &["demo", "sr-iov", "mlx5"]),
+        _ => ("root", &["demo"]),
+    };
+    Target { name, user, port: host.port(), tags }
+}
+
+/// The way to a machine, out of the lab's own configuration of OpenSSH.
+fn route(text: &str, path: &str, address: &Address) -> Result<Route, Problem> {
+    let file = Reading { path: path.to_owned(), text: text.to_owned(), base: Base::User };
+    let resolved = parse_files(&[file], address, &Surroundings::default(), &mut |_| Vec::new());
+    match resolved {
+        Ok(resolved) => Ok(Route { hops: vec![resolved.settings] }),
+        Err(error) => Err(Problem::new(&error.to_string(), "", "this is a fault of the lab itself; report it")),
+    }
+}

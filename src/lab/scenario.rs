@@ -1,0 +1,207 @@
+//! Scenarios: what goes wrong in the lab, where and when, and what a diagnosis is expected to find. One TOML file each,
+//! in `demo/scenarios`. What a scenario leaves open is drawn from a seed, so that one seed always gives the same.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom as _;
+use rand::{RngExt as _, SeedableRng as _};
+use serde::Deserialize;
+
+use super::fault::{self, Fault};
+
+/// The word for a machine that is drawn.
+const DRAWN: &str = "drawn";
+
+/// The files, in the order in which they are listed.
+const FILES: [&str; 9] = [
+    include_str!("../../demo/scenarios/healthy.toml"),
+    include_str!("../../demo/scenarios/link-down.toml"),
+    include_str!("../../demo/scenarios/packet-loss.toml"),
+    include_str!("../../demo/scenarios/hang.toml"),
+    include_str!("../../demo/scenarios/slow.toml"),
+    include_str!("../../demo/scenarios/cut.toml"),
+    include_str!("../../demo/scenarios/wrong-host-key.toml"),
+    include_str!("../../demo/scenarios/garbage.toml"),
+    include_str!("../../demo/scenarios/reboot.toml"),
+];
+
+/// One scenario.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Its name: `link-down`.
+    pub name: String,
+    /// What it shows, in one line.
+    pub title: String,
+    /// What goes wrong; empty where nothing does.
+    #[serde(default)]
+    pub faults: Vec<Planned>,
+    /// Ids of the checks that have to find it, `layer.kebab-name`.
+    pub expected_causes: Vec<String>,
+}
+
+/// One fault of a scenario.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Planned {
+    /// Name of the fault.
+    pub kind: String,
+    /// Name of the machine, or `drawn`.
+    pub host: String,
+    /// The machines of which one is drawn; all when empty.
+    #[serde(default)]
+    pub among: Vec<String>,
+    /// Seconds after the start, or the least and the most of which one moment is drawn.
+    pub after: After,
+    /// Seconds until it is over; it stays when there are none.
+    #[serde(default)]
+    pub lasts: Option<f64>,
+}
+
+/// When a fault happens, in seconds after the start.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum After {
+    /// At this moment.
+    At(f64),
+    /// At a moment between these two.
+    Between([f64; 2]),
+}
+
+/// A fault of a scenario with everything settled.
+#[derive(Clone, Copy, Debug)]
+pub struct Happening<'h> {
+    /// What.
+    pub fault: &'static Fault,
+    /// On which machine.
+    pub host: &'h str,
+    /// How long after the start.
+    pub after: Duration,
+    /// How long it lasts; it stays when `None`.
+    pub lasts: Option<Duration>,
+}
+
+/// All scenarios.
+static SCENARIOS: LazyLock<Vec<Scenario>> = LazyLock::new(|| {
+    FILES
+        .iter()
+        .map(|text| toml::from_str(text).expect("the scenarios are part of the program, and a test reads them"))
+        .collect()
+});
+
+/// All scenarios, in the order in which they are listed.
+pub fn scenarios() -> &'static [Scenario] {
+    &SCENARIOS
+}
+
+/// The scenario of this name.
+pub fn by_name(name: &str) -> Option<&'static Scenario> {
+    scenarios().iter().find(|scenario| scenario.name == name)
+}
+
+impl Scenario {
+    /// Settles what the scenario leaves open: each fault gets its machine (each has one RDMA port, so the port comes with
+    /// it) and its moment. `hosts` are the machines that there are.
+    pub fn draw<'h>(&self, seed: u64, hosts: &[&'h str]) -> Vec<Happening<'h>> {
+        let mut random = StdRng::seed_from_u64(seed);
+        let mut happenings: Vec<Happening<'h>> = Vec::new();
+        for planned in &self.faults {
+            let Some(fault) = fault::by_name(&planned.kind) else { continue };
+            let candidates: Vec<&'h str> = hosts.iter().copied().filter(|host| planned.admits(host)).collect();
+            let Some(&host) = candidates.choose(&mut random) else { continue };
+            let seconds = match planned.after {
+                After::At(seconds) => seconds,
+                After::Between([least, most]) => random.random_range(least..=most.max(least)),
+            };
+            happenings.push(Happening {
+                fault,
+                host,
+                after: duration(seconds),
+                lasts: planned.lasts.filter(|_| fault.lasts).map(duration),
+            });
+        }
+        happenings
+    }
+}
+
+impl Planned {
+    fn admits(&self, host: &str) -> bool {
+        if self.host == DRAWN {
+            self.among.is_empty() || self.among.iter().any(|name| name == host)
+        } else {
+            self.host == host
+        }
+    }
+}
+
+fn duration(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    const HOSTS: [&str; 5] = ["pv-a", "pv-b", "hca-a", "hca-b", "vf-a"];
+
+    #[test]
+    fn every_scenario_is_whole() {
+        let names: BTreeSet<&str> = scenarios().iter().map(|scenario| scenario.name.as_str()).collect();
+        assert_eq!(names.len(), FILES.len());
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/demo/scenarios");
+        let files: BTreeSet<String> = std::fs::read_dir(folder)
+            .expect("the folder")
+            .map(|entry| entry.expect("an entry").path().file_stem().expect("a name").to_string_lossy().into_owned())
+            .collect();
+        assert!(files.iter().map(String::as_str).eq(names.iter().copied()), "{files:?} are embedded as {names:?}");
+        let mut used = BTreeSet::new();
+        for scenario in scenarios() {
+            assert!(!scenario.title.is_empty(), "{}", scenario.name);
+            assert_eq!(scenario.faults.is_empty(), scenario.expected_causes.is_empty(), "{}", scenario.name);
+            for cause in &scenario.expected_causes {
+                let (layer, name) = cause.split_once('.').expect("layer.kebab-name");
+                assert!(["switch", "host", "vm", "guest", "gpu", "mpi", "tool"].contains(&layer), "{cause}");
+                assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{cause}");
+            }
+            for planned in &scenario.faults {
+                used.insert(fault::by_name(&planned.kind).expect("a fault that exists").name);
+            }
+            for seed in 0..50 {
+                assert_eq!(scenario.draw(seed, &HOSTS).len(), scenario.faults.len(), "{}", scenario.name);
+            }
+        }
+        assert_eq!(used.len(), fault::FAULTS.len(), "each fault has a scenario: {used:?}");
+    }
+
+    #[test]
+    fn one_seed_always_draws_the_same_and_seeds_differ() {
+        let scenario = by_name("link-down").expect("it is there");
+        let told = |seed| {
+            let drawn = scenario.draw(seed, &HOSTS);
+            (drawn[0].host, drawn[0].after)
+        };
+        let all: BTreeSet<(&str, Duration)> = (0..40).map(told).collect();
+        assert_eq!(told(7), told(7));
+        assert!(all.len() > 20, "{all:?}");
+        assert!(all.iter().map(|(host, _)| host).collect::<BTreeSet<_>>().len() > 2, "{all:?}");
+        let After::Between([least, most]) = scenario.faults[0].after else { panic!("a drawn moment") };
+        assert!(all.iter().all(|(_, after)| (least..=most).contains(&after.as_secs_f64())), "{all:?}");
+    }
+
+    #[test]
+    fn only_the_named_machines_are_drawn() {
+        let text = "name = \"x\"\ntitle = \"x\"\nexpected_causes = [\"tool.x\"]\n[[faults]]\nkind = \"hang\"\nhost = \"drawn\"\n\
+                    among = [\"pv-b\", \"gone\"]\nafter = 3\nlasts = 2.5\n";
+        let scenario: Scenario = toml::from_str(text).expect("a scenario");
+        for seed in 0..20 {
+            let drawn = scenario.draw(seed, &HOSTS);
+            assert_eq!((drawn[0].host, drawn[0].after), ("pv-b", Duration::from_secs(3)));
+            assert_eq!(drawn[0].lasts, Some(Duration::from_millis(2500)));
+        }
+        assert!(scenario.draw(1, &["pv-a"]).is_empty(), "without a machine nothing happens");
+    }
+}

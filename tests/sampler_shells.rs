@@ -104,7 +104,7 @@ impl Stream {
     }
 
     fn ask(&mut self, number: u64, queue_pairs: bool, rescan: bool) {
-        let line = TickRequest { number, queue_pairs, rescan }.line();
+        let line = TickRequest { number, queue_pairs, by_root: false, rescan }.line();
         self.input.as_mut().expect("open").write_all(line.as_bytes()).expect("the shell reads");
     }
 

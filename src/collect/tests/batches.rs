@@ -1,3 +1,4 @@
+use crate::collect::privilege::Privilege;
 use tokio::sync::oneshot;
 
 use super::*;
@@ -11,7 +12,7 @@ use crate::fabric::{Outcome, Report, Text};
 
 /// One round over a target that does `act`.
 async fn one(act: Act) -> (RoundEnd, Vec<Report>) {
-    let link = ShellLink::new(Fake::new(&Behaviour::of([act])));
+    let link = ShellLink::new(Fake::new(&Behaviour::of([act])), Privilege::default());
     let (sender, mut reports) = mpsc::channel(16);
     let target = TargetId::new("t");
     let end = round(&link, &target, &Sequence::default(), PROBES.iter().collect(), &sender).await;

@@ -1,3 +1,4 @@
+use crate::collect::privilege::Privilege;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
@@ -14,7 +15,7 @@ use crate::collect::{sampler, transport::TransportError};
 fn sampled(acts: Vec<Act>) -> (mpsc::Receiver<Message>, JoinHandle<()>) {
     let (sender, messages) = mpsc::channel(64);
     let task = tokio::spawn(async move {
-        let link = ShellLink::new(Fake::new(&Behaviour::of(acts)));
+        let link = ShellLink::new(Fake::new(&Behaviour::of(acts)), Privilege::default());
         let outlet = Outlet::new(TargetId::new("t"), sender);
         let (mut samples, forward) = Samples::new(outlet.clone());
         tokio::spawn(forward);

@@ -1,9 +1,9 @@
-use crate::collect::privilege::Privilege;
 use tokio::sync::oneshot;
 
 use super::*;
 use crate::collect::kind;
 use crate::collect::link::{BatchError, Link};
+use crate::collect::privilege::Privilege;
 use crate::collect::rounds::{RoundEnd, Sequence, round};
 use crate::collect::shell::ShellLink;
 use crate::collect::testing::{Act, Behaviour, Fake, Far};

@@ -1,9 +1,9 @@
-use crate::collect::privilege::Privilege;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use super::*;
 use crate::collect::outlet::{Outlet, Samples};
+use crate::collect::privilege::Privilege;
 use crate::collect::rounds::{Delivered, Sequence};
 use crate::collect::shell::ShellLink;
 use crate::collect::testing::{Act, Behaviour, Fake, Far};

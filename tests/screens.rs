@@ -15,7 +15,7 @@ use rdmascope::app::action;
 use rdmascope::app::{Connection, Message, Model, Problem, Prompt, PromptKind, UnknownHostKey, update};
 use rdmascope::fabric::{TargetId, Text};
 use rdmascope::tui::paint::Paint;
-use rdmascope::tui::{GlyphSet, Glyphs, Keymap, Theme, view};
+use rdmascope::tui::{GlyphSet, Glyphs, Keymap, Theme, Typed, view};
 
 use guest::{at, connected, running, sample};
 
@@ -28,7 +28,7 @@ fn drawn(model: &mut Model, columns: u16, rows: u16, set: GlyphSet) -> Buffer {
     let theme = Theme::embedded();
     let zone = jiff::tz::TimeZone::UTC;
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).expect("a backend without a terminal");
-    let paint = Paint { theme: &theme, glyphs: &glyphs, keymap: &keymap, zone: &zone };
+    let paint = Paint { theme: &theme, glyphs: &glyphs, keymap: &keymap, zone: &zone, typed: Typed::default() };
     terminal.draw(|frame| view::draw(frame, model, paint)).expect("drawing cannot fail");
     terminal.backend().buffer().clone()
 }

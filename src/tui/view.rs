@@ -8,7 +8,7 @@ use ratatui::widgets::Paragraph;
 
 use super::paint::{Paint, fit, width};
 use super::{overlay, panel};
-use crate::app::action::{self, Context};
+use crate::app::action;
 use crate::app::condition;
 use crate::app::format;
 use crate::app::model::Model;

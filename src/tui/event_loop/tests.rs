@@ -13,6 +13,8 @@ use crate::app::Answer;
 use crate::tui::glyphs::GlyphSet;
 use crate::tui::testing::actions;
 
+mod questions;
+
 /// What the test and the loop share.
 #[derive(Default)]
 struct Shared {

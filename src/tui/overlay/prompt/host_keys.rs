@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-use super::super::super::paint::{Paint, fit, offset, width, wrap};
+use super::super::super::paint::{Paint, offset, width, wrap};
 use super::{room, show};
 use crate::app::action::Context;
 use crate::app::model::Model;
@@ -88,7 +88,7 @@ impl<'m> Table<'m> {
             rows,
         };
         if one_line.is_none() {
-            table.row_lines = table.rows.iter().map(|row| 1 + table.below(row).len()).max().unwrap_or(1);
+            table.row_lines = table.rows.iter().map(|row| table.lines(row).len()).max().unwrap_or(1);
         }
         table.fill(height)?;
         Some(table)
@@ -128,20 +128,17 @@ impl<'m> Table<'m> {
         &self.rows[self.first..self.first + self.shown]
     }
 
-    /// The lines of a row below its first one.
-    fn below(&self, row: &KeyRow<'_>) -> Vec<String> {
-        let room = self.columns - 2;
-        let mut lines = wrap(&format!("{} {}", row.key.algorithm, row.key.fingerprint), room);
-        if self.files_differ {
-            lines.extend(wrap(&format!("would be written to {}", row.key.recorded_in), room));
-        }
-        lines
-    }
-
-    fn row_lines(&self, row: &KeyRow<'_>, paint: Paint<'_>) -> Vec<String> {
+    /// A row as lines: nothing of it is cut.
+    fn lines(&self, row: &KeyRow<'_>) -> Vec<String> {
         let Some(widths) = self.one_line else {
+            let room = self.columns - 2;
             let head = format!("{}{GAP}{}", row.target, row.key.host);
-            return std::iter::once(fit(&head, self.columns - 2, paint.glyphs)).chain(self.below(row)).collect();
+            let mut lines = if width(&head) <= room { vec![head] } else { wrap(&head, room) };
+            lines.extend(wrap(&format!("{} {}", row.key.algorithm, row.key.fingerprint), room));
+            if self.files_differ {
+                lines.extend(wrap(&format!("would be written to {}", row.key.recorded_in), room));
+            }
+            return lines;
         };
         let mut line = String::new();
         for (text, room) in [row.target.as_str(), &row.key.host, &row.key.algorithm].into_iter().zip(widths) {
@@ -184,7 +181,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area:
     }
     for row in table.visible() {
         let chosen = row.id == table.rows[table.selected].id;
-        for (number, text) in table.row_lines(row, paint).into_iter().enumerate() {
+        for (number, text) in table.lines(row).into_iter().enumerate() {
             let mark = if chosen && number == 0 { "> " } else { "  " };
             let style = if chosen { theme.title.patch(theme.selection) } else { theme.title };
             let style = if number == 0 { style } else { theme.title };
@@ -192,7 +189,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area:
         }
     }
     if table.shown < table.rows.len() {
-        say(&[fit(&hidden(model, paint, &table), table.columns, paint.glyphs)], theme.warning);
+        say(&[hidden(model, paint, &table)], theme.warning);
     }
     if table.spaced {
         say(&blank, theme.text);
@@ -212,7 +209,14 @@ fn hidden(model: &Model, paint: Paint<'_>, table: &Table<'_>) -> String {
     let seen = table.rows.iter().filter(|row| model.screen.questions.seen.contains(&row.id)).count();
     let count = table.rows.len();
     let (from, to) = (table.first + 1, table.first + table.shown);
-    format!("{from}-{to} of {count}: scroll to see all; {key} trusts the {seen} shown so far")
+    let range = format!("{from}-{to} of {count}");
+    let texts = [
+        format!("{range}: scroll to see all; {key} trusts the {seen} shown so far"),
+        format!("{range}: scroll; {key} trusts {seen}"),
+        range,
+    ];
+    let [.., shortest] = &texts;
+    texts.iter().find(|text| width(text) <= table.columns).unwrap_or(shortest).clone()
 }
 
 fn too_small(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) {

@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-use super::super::super::paint::{Paint, width, wrap};
+use super::super::super::paint::{Paint, fit, width, wrap};
 use super::{room, show};
 use crate::app::action::Context;
 use crate::app::model::Model;
@@ -15,6 +15,9 @@ use crate::fabric::text::clean_line;
 
 /// The widest lines.
 const WIDEST: u16 = 76;
+
+/// With fewer lines than this only what matters most is said, in a line each.
+const COMFORTABLE: usize = 6;
 
 /// The most lines of what a server says: it cannot push the rest from the screen.
 const MOST_OF_SERVER: usize = 4;
@@ -36,6 +39,11 @@ pub(super) fn draw(
     request: &SecretRequest,
 ) {
     let (columns, height) = room(area, WIDEST);
+    if height < COMFORTABLE {
+        let lines = few(paint, columns, height, prompt, request);
+        show(frame, paint, area, columns, prompt.target.as_str(), lines);
+        return;
+    }
     let parts = parts(paint, columns, prompt, request);
     let mut left = height;
     let mut taken: Vec<bool> = vec![false; parts.len()];
@@ -58,6 +66,41 @@ pub(super) fn draw(
         more => format!("{} asks (1 of {more} questions)", prompt.target),
     };
     show(frame, paint, area, columns, &title, lines);
+}
+
+/// What matters most, in at most `height` lines: what was typed, who asks, for what.
+fn few<'a>(paint: Paint<'_>, columns: usize, height: usize, prompt: &Prompt, request: &SecretRequest) -> Vec<Line<'a>> {
+    let what = match &request.what {
+        SecretKind::Passphrase(key) => format!("passphrase of {key}"),
+        SecretKind::Password => format!("password of {}", request.asked_by),
+        SecretKind::Interactive => format!("server: {}", request.question),
+    };
+    let who = format!("{} asks", prompt.target);
+    let (line, style) = feedback(paint, columns);
+    let note = paint.typed.note.map(|note| (note.to_owned(), paint.theme.warning));
+    let mut all = vec![(line, style), (who, paint.theme.title)];
+    all.extend(note);
+    all.push((what, paint.theme.text));
+    all.truncate(height);
+    if !all.is_empty() {
+        all.rotate_left(1);
+    }
+    all.into_iter().map(|(text, style)| Line::styled(fit(&text, columns, paint.glyphs), style)).collect()
+}
+
+/// The line that says whether anything is typed.
+fn feedback(paint: Paint<'_>, columns: usize) -> (String, Style) {
+    let typed = paint.typed;
+    let style = if typed.any { paint.theme.title } else { paint.theme.dim };
+    let line = match typed.echo {
+        Some(text) => format!("> {}{}", tail(text, columns.saturating_sub(3)), paint.glyphs.vertical),
+        None if typed.any => "> something is typed; it is not shown".to_owned(),
+        None => "> nothing is typed yet".to_owned(),
+    };
+    if width(&line) <= columns || typed.echo.is_some() {
+        return (line, style);
+    }
+    (if typed.any { "> typed" } else { "> nothing yet" }.to_owned(), style)
 }
 
 fn parts(paint: Paint<'_>, columns: usize, prompt: &Prompt, request: &SecretRequest) -> Vec<Part> {
@@ -89,30 +132,18 @@ fn parts(paint: Paint<'_>, columns: usize, prompt: &Prompt, request: &SecretRequ
     if !request.instruction.is_empty() {
         parts.push(cut(part(3, theme.dim, &format!("the server says: {}", request.instruction))));
     }
-    match &request.what {
+    let question = match &request.what {
         SecretKind::Interactive if request.question.is_empty() => {
-            parts.push(part(2, theme.dim, "the server asks without a word"));
+            Some(part(2, theme.dim, "the server asks without a word"))
         }
-        SecretKind::Interactive => {
-            parts.push(cut(part(2, theme.text, &format!("the server asks: {}", request.question))))
-        }
-        SecretKind::Passphrase(_) | SecretKind::Password if request.question.is_empty() => {}
-        SecretKind::Passphrase(_) | SecretKind::Password => {
-            parts.push(cut(part(2, theme.text, &request.question)));
-        }
-    }
-    parts.push(blank());
-    let line = match typed.echo {
-        Some(text) => format!("> {}{}", tail(text, columns.saturating_sub(3)), paint.glyphs.vertical),
-        None if typed.any => "> something is typed; it is not shown".to_owned(),
-        None => "> nothing is typed yet".to_owned(),
+        SecretKind::Interactive => Some(part(2, theme.dim, &format!("the server asks: {}", request.question))),
+        SecretKind::Passphrase(_) | SecretKind::Password if request.question.is_empty() => None,
+        SecretKind::Passphrase(_) | SecretKind::Password => Some(part(2, theme.text, &request.question)),
     };
-    let style = if typed.any { theme.title } else { theme.dim };
-    let line = if width(&line) > columns && typed.echo.is_none() {
-        if typed.any { "> typed" } else { "> nothing yet" }.to_owned()
-    } else {
-        line
-    };
+    let is_more = question.is_some() || !request.instruction.is_empty();
+    parts.extend(question.map(cut));
+    parts.extend(is_more.then(blank));
+    let (line, style) = feedback(paint, columns);
     parts.push(Part { need: 0, style, lines: vec![line] });
     if let Some(note) = typed.note {
         parts.push(part(2, theme.warning, note));

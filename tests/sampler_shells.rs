@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use rdmascope::fabric::counter::Role;
 use rdmascope::fabric::{Attribute, Entity, State, TargetId, Timestamp, Value};
-use rdmascope::probe::linux::stream::{MOST_FILES, StreamEvent, StreamParser, Tick, TickRequest, block};
+use rdmascope::probe::linux::stream::{MOST_FILES, StreamEvent, StreamParser, Tick, TickRequest, block, block_by_root};
 
 const NONCE: &str = "n0nce5";
 
@@ -74,13 +74,18 @@ struct Stream {
 impl Stream {
     /// Starts the shell, or `None` if it is not installed.
     fn start(shell: &[&str], root: &Path) -> Option<Self> {
+        Self::run(&block(NONCE), "/usr/bin:/bin", shell, root)
+    }
+
+    /// Starts the shell with this block and search path.
+    fn run(block: &str, path: &str, shell: &[&str], root: &Path) -> Option<Self> {
         let root = root.to_str().expect("a plain path").to_owned();
         // The block reads the real places; here they lie below another root.
-        let text = block(NONCE)
-            .replace("/sys/class", &format!("{root}/sys/class"))
-            .replace("/proc/", &format!("{root}/proc/"));
+        let text =
+            block.replace("/sys/class", &format!("{root}/sys/class")).replace("/proc/", &format!("{root}/proc/"));
         let mut child = Command::new(shell[0])
             .args(&shell[1..])
+            .env("PATH", path)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
@@ -104,7 +109,11 @@ impl Stream {
     }
 
     fn ask(&mut self, number: u64, queue_pairs: bool, rescan: bool) {
-        let line = TickRequest { number, queue_pairs, rescan }.line();
+        self.send(TickRequest { number, queue_pairs, by_root: false, rescan });
+    }
+
+    fn send(&mut self, request: TickRequest) {
+        let line = request.line();
         self.input.as_mut().expect("open").write_all(line.as_bytes()).expect("the shell reads");
     }
 
@@ -229,6 +238,72 @@ fn queue_pairs_come_on_request_and_a_missing_tool_is_said() {
         assert_eq!(stream.tick().number, 8);
         stream.end();
     });
+}
+
+/// A program of ours in the folder `bin` of a tree.
+fn program(root: &Path, name: &str, text: &str) {
+    std::fs::create_dir_all(root.join("bin")).expect("made");
+    let path = root.join("bin").join(name);
+    std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).expect("written");
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("made to run");
+}
+
+#[test]
+fn queue_pairs_are_read_by_sudo_where_a_tick_asks_for_that() {
+    assert!(!block(NONCE).contains("sudo"), "not without being told to");
+    let pairs = r#"[{"ifname":"rxe0","lqpn":19,"type":"RC","state":"RTS","pid":7,"comm":"ib_write_bw"}]"#;
+    for shell in SHELLS {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        tree(root);
+        program(root, "rdma", &format!("if [ -n \"$AS_ROOT\" ]; then echo '{pairs}'; else echo '[]'; fi"));
+        program(
+            root,
+            "sudo",
+            &format!(
+                "echo \"$*\" >>'{0}'/log; [ -e '{0}'/no ] && {{ echo 'sudo: a password is required' >&2; exit 1; }}\n\
+                 shift 2; AS_ROOT=1 exec \"$@\"",
+                root.display()
+            ),
+        );
+        let path = format!("{}/bin:/usr/bin:/bin", root.display());
+        let Some(mut stream) = Stream::run(&block_by_root(NONCE), &path, shell, root) else { continue };
+        assert!(matches!(stream.next(), StreamEvent::Ready { .. }));
+        let mut ask = |number, by_root| {
+            stream.send(TickRequest { number, queue_pairs: true, by_root, rescan: number == 3 });
+            if number == 3 {
+                assert!(matches!(stream.next(), StreamEvent::Ready { .. }));
+            }
+            assert_eq!(stream.tick().number, number);
+            let StreamEvent::QueuePairs { tick, report } = stream.next() else { panic!("queue pairs were asked for") };
+            assert_eq!(tick, number);
+            let foreign = report.facts.iter().find(|fact| fact.attribute == Attribute::ForeignQueuePairs);
+            let observation = &report.observations[0];
+            (
+                observation.command.to_string(),
+                observation.stdout.to_string(),
+                observation.stderr.to_string(),
+                foreign.map(|fact| fact.reading.state.name()),
+            )
+        };
+        let empty = String::new;
+        assert_eq!(
+            ask(1, false),
+            ("rdma -j res show qp".to_owned(), "[]\n".to_owned(), empty(), Some("needs-privilege"))
+        );
+        let by_root = "sudo -n -- /bin/rdma -j res show qp";
+        assert_eq!(ask(2, true), (by_root.to_owned(), format!("{pairs}\n"), empty(), Some("known")));
+        assert_eq!(ask(3, true).1, format!("{pairs}\n"));
+        std::fs::write(root.join("no"), "").expect("written");
+        let (command, stdout, stderr, _) = ask(4, true);
+        let said = "sudo: a password is required\n".to_owned();
+        assert_eq!((command.as_str(), stdout, stderr), (by_root, empty(), said));
+        assert_eq!(ask(5, false).0, "rdma -j res show qp", "and plainly after that");
+        let log = std::fs::read_to_string(root.join("log")).expect("the log of sudo");
+        let called = format!("-n -- {}/bin/rdma -j res show qp\n", root.display());
+        assert_eq!(log, called.repeat(3));
+        stream.end();
+    }
 }
 
 #[test]

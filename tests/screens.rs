@@ -3,6 +3,8 @@
 
 #[path = "screens/guest.rs"]
 mod guest;
+#[path = "screens/questions.rs"]
+mod questions;
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -15,12 +17,17 @@ use rdmascope::app::action;
 use rdmascope::app::{Connection, Message, Model, Problem, Prompt, PromptKind, UnknownHostKey, update};
 use rdmascope::fabric::{TargetId, Text};
 use rdmascope::tui::paint::Paint;
-use rdmascope::tui::{GlyphSet, Glyphs, Keymap, Theme, view};
+use rdmascope::tui::{GlyphSet, Glyphs, Keymap, Theme, Typed, view};
 
 use guest::{at, connected, running, sample};
 
 /// The screen as cells.
 fn drawn(model: &mut Model, columns: u16, rows: u16, set: GlyphSet) -> Buffer {
+    drawn_with(model, columns, rows, set, Typed::default())
+}
+
+/// The same while a secret is typed.
+fn drawn_with(model: &mut Model, columns: u16, rows: u16, set: GlyphSet, typed: Typed<'_>) -> Buffer {
     update(model, Message::Resized { columns, rows });
     let glyphs = Glyphs::new(set);
     let names: Vec<&str> = action::ALL.iter().map(|action| action.name).collect();
@@ -28,7 +35,7 @@ fn drawn(model: &mut Model, columns: u16, rows: u16, set: GlyphSet) -> Buffer {
     let theme = Theme::embedded();
     let zone = jiff::tz::TimeZone::UTC;
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).expect("a backend without a terminal");
-    let paint = Paint { theme: &theme, glyphs: &glyphs, keymap: &keymap, zone: &zone };
+    let paint = Paint { theme: &theme, glyphs: &glyphs, keymap: &keymap, zone: &zone, typed };
     terminal.draw(|frame| view::draw(frame, model, paint)).expect("drawing cannot fail");
     terminal.backend().buffer().clone()
 }

@@ -320,9 +320,14 @@ fn a_question_waits_while_text_is_typed_and_is_answered_by_its_own_number() {
     assert_eq!(model.prompts.len(), 2);
     action(&mut model, "cancel");
     assert_eq!(context(&model), Context::Prompt);
-    assert_eq!(action(&mut model, "answer-yes"), vec![Effect::Answer { id: 7, answer: Answer::Accept }]);
-    assert_eq!(action(&mut model, "answer-no"), vec![Effect::Answer { id: 8, answer: Answer::Refuse }]);
-    assert_eq!(action(&mut model, "answer-yes"), vec![], "nothing is asked any more");
+    assert_eq!(action(&mut model, "accept-keys"), vec![], "nothing of it was seen");
+    assert_eq!(action(&mut model, "refuse-keys"), vec![], "nothing at all");
+    update(&mut model, Message::Seen { questions: vec![7, 99] });
+    assert_eq!(action(&mut model, "accept-keys"), vec![Effect::Answer { id: 7, answer: Answer::Accept }]);
+    assert_eq!(action(&mut model, "accept-key"), vec![], "8 was not seen");
+    assert_eq!(action(&mut model, "refuse-key"), vec![Effect::Answer { id: 8, answer: Answer::Refuse }]);
+    assert_eq!(action(&mut model, "accept-keys"), vec![], "nothing is asked any more");
+    assert_eq!(model.screen.questions, rdmascope::app::questions::QuestionView::default());
     ask(&mut model, 9);
     update(&mut model, Message::Withdrawn { id: 9 });
     assert_ne!(context(&model), Context::Prompt);

@@ -1,7 +1,7 @@
 //! Where keys go.
 
-/// Where keys go: the topmost thing on the screen that takes them. Every context but [`Context::Filter`] falls back to
-/// [`Context::Global`] when it does not know a key.
+/// Where keys go: the topmost thing on the screen that takes them. Every context but those in which text is typed falls
+/// back to [`Context::Global`] when it does not know a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Context {
     /// Everywhere.
@@ -20,13 +20,15 @@ pub enum Context {
     Evidence,
     /// A line of text is edited (the filter, or the search of the evidence overlay). Keys that are not in the key map are text.
     Filter,
-    /// A question is open.
+    /// Unknown host keys are asked about.
     Prompt,
+    /// A secret is typed. Keys that are not in the key map are its text.
+    Secret,
 }
 
 impl Context {
     /// All contexts.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Global,
         Self::Tree,
         Self::Guest,
@@ -36,7 +38,13 @@ impl Context {
         Self::Evidence,
         Self::Filter,
         Self::Prompt,
+        Self::Secret,
     ];
+
+    /// True where keys that are not in the key map are text.
+    pub fn is_text(self) -> bool {
+        matches!(self, Self::Filter | Self::Secret)
+    }
 
     /// The name of its table in a key map.
     pub fn name(self) -> &'static str {
@@ -50,6 +58,7 @@ impl Context {
             Self::Evidence => "evidence",
             Self::Filter => "filter",
             Self::Prompt => "prompt",
+            Self::Secret => "secret",
         }
     }
 }

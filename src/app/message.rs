@@ -69,6 +69,11 @@ pub enum Message {
         /// Number of the question.
         id: u64,
     },
+    /// Rows of unknown host keys stood on the screen for long enough to be read, whole (and so did their table).
+    Seen {
+        /// Numbers of their questions.
+        questions: Vec<u64>,
+    },
     /// A question was answered outside of the model (a secret never enters it).
     Answered {
         /// Number of the question.

@@ -15,6 +15,7 @@ pub mod live;
 pub mod message;
 pub mod model;
 pub mod prompt;
+pub mod questions;
 pub mod raw;
 pub mod screen;
 pub mod secret;

@@ -8,6 +8,7 @@ use super::context::Context;
 use super::evidence::Evidence;
 use super::filter::Filter;
 use super::message::Edit;
+use super::questions::QuestionView;
 use super::selection::{Node, RowKey};
 use crate::fabric::{TargetId, Timestamp};
 
@@ -210,6 +211,8 @@ pub struct Screen {
     pub editing: Option<Editing>,
     /// What lies over the panels; the last one is on top.
     pub overlays: Vec<Overlay>,
+    /// The table of unknown host keys.
+    pub questions: QuestionView,
     /// A sentence in the footer that says why the last key did nothing, or what it did; and when it was said.
     pub notice: Option<(String, Timestamp)>,
 }
@@ -230,6 +233,7 @@ impl Screen {
             filter_on: Focus::Tree,
             editing: None,
             overlays: Vec::new(),
+            questions: QuestionView::default(),
             notice: None,
         }
     }

@@ -11,6 +11,7 @@ use super::live::{QUEUE_PAIR_ERROR_SERIES, QUEUE_PAIR_SERIES};
 use super::message::{Message, Severity};
 use super::model::{Model, TargetKind};
 use super::prompt::{PromptKind, SecretKind};
+use super::questions;
 use super::screen::Purpose;
 use crate::fabric::series::{GaugeValue, Incident};
 use crate::fabric::{
@@ -67,7 +68,8 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
             tell(model, at, Some(&prompt.target), Severity::Warning, text);
             model.prompts.push(prompt);
         }
-        Message::Withdrawn { id } | Message::Answered { id } => model.prompts.retain(|prompt| prompt.id != id),
+        Message::Withdrawn { id } | Message::Answered { id } => questions::close(model, &[id]),
+        Message::Seen { questions } => questions::note_seen(model, &questions),
         Message::Action(name) => return action::run(model, &name),
         Message::Edit(edit) => {
             if let Some(editing) = &mut model.screen.editing {

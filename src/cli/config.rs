@@ -8,6 +8,7 @@ use super::{Exit, Failure, output};
 use crate::config::settings::{Given, Name};
 use crate::config::{Kind, Settings, Target, Whence};
 use crate::engine::settings::{self, Loaded};
+use crate::probe::privilege::Become;
 
 /// Writes the commented sample and says where.
 pub fn init(global: &Global) -> Result<Exit, Failure> {
@@ -68,6 +69,7 @@ struct ShownTarget {
     address: Option<String>,
     tags: Vec<String>,
     links: std::collections::BTreeMap<&'static str, String>,
+    r#become: &'static str,
     line: u32,
 }
 
@@ -116,6 +118,7 @@ fn shown_target(target: &Target) -> ShownTarget {
         address: target.address.as_ref().map(ToString::to_string),
         tags: target.tags.clone(),
         links: named.into_iter().filter_map(|(key, value)| Some((key, value.clone()?))).collect(),
+        r#become: target.by.name(),
         line: target.line,
     }
 }
@@ -144,6 +147,7 @@ fn text(loaded: &Loaded) -> String {
             let mut words = vec![format!("{}{system}", shown.kind)];
             words.extend(shown.address);
             words.extend((!shown.tags.is_empty()).then(|| format!("tags {}", shown.tags.join(", "))));
+            words.extend((target.by != Become::None).then(|| format!("become {}", shown.r#become)));
             words.extend(shown.links.iter().map(|(key, value)| format!("{key} {value}")));
             Row::new(&shown.name, &format!("{}  (line {})", words.join("; "), shown.line))
         })

@@ -29,8 +29,11 @@ pub struct Cadence {
 
 impl Cadence {
     /// The next tick, sent at `now`, of this number.
-    pub fn next(&mut self, number: u64, now: Duration) -> TickRequest {
-        let queue_pairs = std::mem::take(&mut self.look_now) || self.queue_pairs_at.is_none_or(|at| at <= now);
+    ///
+    /// `by_root` says whether queue pairs are read by `sudo`, `None` that they cannot be read now.
+    pub fn next(&mut self, number: u64, now: Duration, by_root: Option<bool>) -> TickRequest {
+        let queue_pairs =
+            by_root.is_some() && (std::mem::take(&mut self.look_now) || self.queue_pairs_at.is_none_or(|at| at <= now));
         if queue_pairs {
             self.queue_pairs_at = Some(now + QUEUE_PAIRS_EVERY);
         }
@@ -40,7 +43,12 @@ impl Cadence {
         if rescan {
             self.rescan_at = Some(now + RESCAN_EVERY);
         }
-        TickRequest { number, queue_pairs, rescan }
+        TickRequest { number, queue_pairs, by_root: by_root == Some(true), rescan }
+    }
+
+    /// Queue pairs are to be read with the next tick.
+    pub fn read_queue_pairs(&mut self) {
+        self.look_now = true;
     }
 
     /// A tick was answered at `now`.
@@ -129,7 +137,7 @@ mod tests {
         let mut cadence = Cadence::default();
         let (mut queue_pairs, mut rescans) = (vec![], vec![]);
         for second in 0..until {
-            let request = cadence.next(second, seconds(second));
+            let request = cadence.next(second, seconds(second), Some(false));
             assert_eq!(request.number, second);
             if request.queue_pairs {
                 queue_pairs.push(second);

@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 
 use super::kind;
 use super::link::{BatchError, Connector, Failure, Link};
+use super::privilege::{Privilege, Way};
 use super::shell::ShellLink;
 use super::transport::local::Local;
 use super::transport::ssh::{self, Connected, Route};
@@ -16,25 +17,54 @@ use crate::app::Problem;
 use crate::fabric::{TargetId, Text};
 use crate::probe::Source;
 use crate::probe::dialect::sections::Section;
+use crate::probe::privilege::{Become, shown_read};
 
 /// How many reads of this machine run at once.
 const LOCAL_READS: usize = 4;
 
 /// This machine.
-#[derive(Clone, Debug, Default)]
-pub struct LocalConnector(Local);
+#[derive(Debug, Default)]
+pub struct LocalConnector {
+    local: Local,
+    privilege: Privilege,
+}
+
+impl LocalConnector {
+    /// This machine, whose privileged commands are run in this way.
+    pub fn new(by: Become) -> Self {
+        Self { local: Local::new(), privilege: Privilege::new(by) }
+    }
+}
 
 impl Connector for LocalConnector {
     type Link = LocalLink;
 
     async fn connect(&self) -> Result<LocalLink, Failure> {
-        Ok(LocalLink(self.0.clone()))
+        Ok(LocalLink { local: self.local.clone(), privilege: self.privilege.anew() })
     }
 }
 
 /// This machine is always connected.
-#[derive(Clone, Debug)]
-pub struct LocalLink(Local);
+#[derive(Debug)]
+pub struct LocalLink {
+    local: Local,
+    privilege: Privilege,
+}
+
+impl LocalLink {
+    /// Reads one source, by `sudo` if that is the way and as the login is where `sudo` refuses.
+    async fn read(&self, index: usize, source: Source) -> Section {
+        let Way::ByRoot(command) = self.privilege.way(&source) else {
+            return self.local.read(index, source, None).await;
+        };
+        let mut section = self.local.read(index, source, Some(&command)).await;
+        if self.privilege.answered(&command, &mut section) {
+            return self.local.read(index, source, None).await;
+        }
+        section.command = Some(shown_read(&source.read, &command));
+        section
+    }
+}
 
 impl Link for LocalLink {
     fn described(&self) -> Text {
@@ -42,9 +72,12 @@ impl Link for LocalLink {
     }
 
     async fn batch(&self, sources: &[Source], sections: &mpsc::Sender<Section>) -> Result<(), BatchError> {
+        if sources.iter().any(|source| self.privilege.way(source) == Way::AskFirst) {
+            self.privilege.learned(&self.local.login().await);
+        }
         futures::stream::iter(sources.iter().copied().enumerate())
             .for_each_concurrent(LOCAL_READS, |(index, source)| async move {
-                let section = self.0.read(index, source).await;
+                let section = self.read(index, source).await;
                 let _ = sections.send(section).await;
             })
             .await;
@@ -52,7 +85,11 @@ impl Link for LocalLink {
     }
 
     async fn stream(&self, nonce: &str) -> Result<Exec, TransportError> {
-        Ok(self.0.stream(nonce))
+        Ok(self.local.stream(nonce))
+    }
+
+    fn privilege(&self) -> &Privilege {
+        &self.privilege
     }
 
     async fn closed(&self) -> Text {
@@ -72,12 +109,14 @@ pub struct SshConnector {
     resolve: Resolve,
     asker: Asker,
     known_linux: bool,
+    privilege: Arc<Privilege>,
 }
 
 impl SshConnector {
-    /// A connector to `target`. Its system is asked for first, unless it is known to be Linux.
-    pub fn new(target: TargetId, resolve: Resolve, asker: Asker, known_linux: bool) -> Self {
-        Self { target, resolve, asker, known_linux }
+    /// A connector to `target`. Its system is asked for first, unless it is known to be Linux. Privileged commands are
+    /// run in the way that `by` says.
+    pub fn new(target: TargetId, resolve: Resolve, asker: Asker, known_linux: bool, by: Become) -> Self {
+        Self { target, resolve, asker, known_linux, privilege: Arc::new(Privilege::new(by)) }
     }
 }
 
@@ -101,6 +140,6 @@ impl Connector for SshConnector {
             connected.close().await;
             return Err(failure);
         }
-        Ok(ShellLink::new(connected))
+        Ok(ShellLink::new(connected, self.privilege.anew()))
     }
 }

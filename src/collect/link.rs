@@ -4,6 +4,7 @@ use std::future::Future;
 
 use tokio::sync::mpsc;
 
+use super::privilege::Privilege;
 use super::transport::ssh::{Connected, Retry};
 use super::transport::{Exec, TransportError};
 use crate::app::Problem;
@@ -83,6 +84,9 @@ pub trait Link: Send + Sync + 'static {
 
     /// Starts a stream whose lines carry `nonce`: ticks go in, lines come out.
     fn stream(&self, nonce: &str) -> impl Future<Output = Result<Exec, TransportError>> + Send;
+
+    /// What `sudo` allows over it.
+    fn privilege(&self) -> &Privilege;
 
     /// Waits until the connection ends; says why.
     fn closed(&self) -> impl Future<Output = Text> + Send;

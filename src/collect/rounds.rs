@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::link::{BatchError, Failure, Link};
 use super::outlet::Outlet;
+use super::privilege::News;
 use super::schedule::Schedule;
 use super::setback::{fatal, incomplete, refused};
 use super::turns::Turns;
@@ -111,6 +112,7 @@ impl<'a> Round<'a> {
                     stdout: vec![],
                     stderr: vec![],
                     cut: 0,
+                    command: None,
                 });
                 (self.sources[index], section)
             })
@@ -221,7 +223,7 @@ fn assemble(
                 target: target.clone(),
                 source: source.id(),
                 sequence: sequence.next(),
-                command: Arc::from(source.read.shown()),
+                command: Arc::from(section.command.unwrap_or_else(|| source.read.shown())),
                 at: now.checked_sub(duration).unwrap_or(now),
                 duration,
                 outcome: section.outcome,
@@ -267,6 +269,9 @@ pub async fn run<L: Link>(
                 true
             }
         };
+        if asked {
+            link.privilege().try_again();
+        }
         let turn = turns.for_batch().await;
         let began = start.elapsed();
         let mut due = Vec::new();
@@ -300,6 +305,12 @@ pub async fn run<L: Link>(
         }
         schedule.ended(began, start.elapsed());
         has_read |= !end.read.is_empty();
+        if let Some(News { report, refusal }) = link.privilege().news(target, sequence) {
+            outlet.report(report).await;
+            if let Some(text) = refusal {
+                outlet.notice(Severity::Warning, &text).await;
+            }
+        }
         match end.result {
             Ok(()) => {
                 failures = 0;

@@ -12,12 +12,15 @@ use super::cadence::Cadence;
 use super::lines::Lines;
 use super::link::Link;
 use super::outlet::{Outlet, Samples};
+use super::privilege::Privilege;
 use super::rounds::{Delivered, Sequence, one_channel};
 use super::shell::{last_line, nonce};
 use super::transport::{Exec, Output, TransportError};
 use super::turns::Turns;
 use crate::app::Severity;
 use crate::fabric::{Sample, Text, Timestamp};
+use crate::probe::Source;
+use crate::probe::linux::queue_pairs;
 use crate::probe::linux::stream::{StreamEvent, StreamParser, Tick, TickRequest};
 
 /// How long the stream may take to say that it is ready.
@@ -40,6 +43,9 @@ const KEPT_COMPLAINT: usize = 1024;
 
 /// A wall clock that comes by a longer way says too little.
 const HONEST_CLOCK: Duration = Duration::from_secs(2);
+
+/// The source that the stream reads queue pairs of.
+const QUEUE_PAIRS: Source = queue_pairs::PROBE.sources[0];
 
 /// How one stream ended.
 #[derive(Debug)]
@@ -124,6 +130,7 @@ struct Stream<'a> {
     samples: &'a mut Samples,
     sequence: &'a Sequence,
     delivered: &'a Delivered,
+    privilege: &'a Privilege,
 }
 
 async fn stream<L: Link>(
@@ -162,6 +169,7 @@ async fn stream<L: Link>(
         samples,
         sequence,
         delivered,
+        privilege: link.privilege(),
     };
     stream.run(turns).await
 }
@@ -222,7 +230,8 @@ impl Stream<'_> {
 
     /// Sends the next tick; false if the way there is closed or full.
     async fn send(&mut self) -> bool {
-        let request: TickRequest = self.cadence.next(self.sequence.next(), self.began.elapsed());
+        let by_root = self.privilege.of_stream(&QUEUE_PAIRS);
+        let request: TickRequest = self.cadence.next(self.sequence.next(), self.began.elapsed(), by_root);
         let sent = timeout(SILENCE, self.exec.send(request.line())).await;
         self.outstanding.push_back(Sent { number: request.number, at: Instant::now(), rescan: request.rescan });
         matches!(sent, Ok(Ok(())))
@@ -240,6 +249,9 @@ impl Stream<'_> {
                 self.clock = wall_clock_ms.map(|clock| (clock, at));
             }
             StreamEvent::Tick(tick) => self.tick(tick, at, now),
+            StreamEvent::QueuePairs { report, .. } if self.privilege.answered_stream(&QUEUE_PAIRS, &report) => {
+                self.cadence.read_queue_pairs();
+            }
             StreamEvent::QueuePairs { report, .. } => {
                 self.delivered.note(&report.probe);
                 self.outlet.report(report).await;

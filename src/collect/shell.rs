@@ -7,12 +7,14 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::link::{BatchError, Link, Remote};
+use super::privilege::{Privilege, Way};
 use super::transport::{Exec, Output, TransportError};
 use crate::fabric::{Outcome, Text};
 use crate::probe::Source;
-use crate::probe::dialect::posix::compile;
+use crate::probe::dialect::posix::compile_by_root;
 use crate::probe::dialect::sections::{Section, SectionReader};
 use crate::probe::linux::stream;
+use crate::probe::privilege::{Become, ByRoot, login_script, shown_read};
 
 /// The whole command line of every batch and stream.
 pub const SHELL: &str = "/bin/sh -s";
@@ -31,45 +33,149 @@ pub fn nonce() -> String {
     format!("{:032x}", rand::random::<u128>())
 }
 
+/// How long the login may take to say who it is.
+const LOGIN_DEADLINE: Duration = Duration::from_secs(10);
+
+/// An answer to that is shorter.
+const LONGEST_LOGIN: usize = 64 * 1024;
+
 /// A shell over a connection.
 #[derive(Debug)]
-pub struct ShellLink<R>(R);
+pub struct ShellLink<R> {
+    remote: R,
+    privilege: Privilege,
+}
 
 impl<R: Remote> ShellLink<R> {
-    /// The shell at the other end of `remote`.
-    pub fn new(remote: R) -> Self {
-        Self(remote)
+    /// The shell at the other end of `remote`, whose privileged commands are run as `privilege` says.
+    pub fn new(remote: R, privilege: Privilege) -> Self {
+        Self { remote, privilege }
+    }
+
+    /// Asks who the login is, if a source depends on it.
+    async fn ask_login(&self, sources: &[Source]) -> Result<(), BatchError> {
+        if sources.iter().any(|source| self.privilege.way(source) == Way::AskFirst) {
+            let answer = timeout(LOGIN_DEADLINE, login_answer(&self.remote)).await;
+            // A shell that says nothing to the purpose still runs the batch; it is told.
+            self.privilege.learned(&answer.unwrap_or_else(|_| Ok(String::new()))?);
+        }
+        Ok(())
     }
 }
 
 impl<R: Remote> Link for ShellLink<R> {
     fn described(&self) -> Text {
-        self.0.described()
+        self.remote.described()
     }
 
     async fn batch(&self, sources: &[Source], sections: &mpsc::Sender<Section>) -> Result<(), BatchError> {
         if sources.is_empty() {
             return Ok(());
         }
-        run(&self.0, sources, sections).await
+        self.ask_login(sources).await?;
+        let ways: Vec<Option<ByRoot>> = sources
+            .iter()
+            .map(|source| match self.privilege.way(source) {
+                Way::ByRoot(command) => Some(command),
+                Way::Plain | Way::AskFirst => None,
+            })
+            .collect();
+        if ways.iter().all(Option::is_none) {
+            return run(&self.remote, sources, &ways, sections).await;
+        }
+        let (sender, mut received) = mpsc::channel::<Section>(1);
+        let reading = async {
+            let result = run(&self.remote, sources, &ways, &sender).await;
+            drop(sender);
+            result
+        };
+        let mut refused = Vec::new();
+        let passing_on = async {
+            while let Some(mut section) = received.recv().await {
+                if let Some(command) = ways.get(section.index).and_then(Option::as_ref) {
+                    if self.privilege.answered(command, &mut section) {
+                        refused.push(section.index);
+                        continue;
+                    }
+                    section.command = Some(shown_read(&sources[section.index].read, command));
+                }
+                let _ = sections.send(section).await;
+            }
+        };
+        let (result, ()) = tokio::join!(reading, passing_on);
+        result?;
+        self.plainly(sources, &refused, sections).await
     }
 
     async fn stream(&self, nonce: &str) -> Result<Exec, TransportError> {
         let started = async {
-            let exec = self.0.exec(SHELL).await?;
-            exec.send(stream::block(nonce)).await?;
+            let exec = self.remote.exec(SHELL).await?;
+            exec.send(match self.privilege.by() {
+                Become::None => stream::block(nonce),
+                Become::Sudo => stream::block_by_root(nonce),
+            })
+            .await?;
             Ok(exec)
         };
         timeout(OPEN_DEADLINE, started).await.unwrap_or(Err(TransportError::TimedOut(OPEN_DEADLINE)))
     }
 
+    fn privilege(&self) -> &Privilege {
+        &self.privilege
+    }
+
     async fn closed(&self) -> Text {
-        self.0.closed().await
+        self.remote.closed().await
     }
 
     async fn close(self) {
-        self.0.close().await;
+        self.remote.close().await;
     }
+}
+
+impl<R: Remote> ShellLink<R> {
+    /// Reads the sources at these places as the login is: `sudo` refused them.
+    async fn plainly(
+        &self,
+        sources: &[Source],
+        places: &[usize],
+        sections: &mpsc::Sender<Section>,
+    ) -> Result<(), BatchError> {
+        if places.is_empty() {
+            return Ok(());
+        }
+        let again: Vec<Source> = places.iter().map(|&place| sources[place]).collect();
+        let (sender, mut received) = mpsc::channel::<Section>(1);
+        let reading = async {
+            let result = run(&self.remote, &again, &[], &sender).await;
+            drop(sender);
+            result
+        };
+        let passing_on = async {
+            while let Some(section) = received.recv().await {
+                let index = places.get(section.index).copied().unwrap_or(section.index);
+                let _ = sections.send(Section { index, ..section }).await;
+            }
+        };
+        tokio::join!(reading, passing_on).0
+    }
+}
+
+/// What the login says of itself; what is no answer is an empty text.
+async fn login_answer(remote: &impl Remote) -> Result<String, TransportError> {
+    let mut exec = remote.exec(SHELL).await?;
+    exec.send(login_script()).await?;
+    exec.end_input().await?;
+    let mut answer = Vec::new();
+    while let Some(output) = exec.next().await {
+        if let Output::Stdout(bytes) = output {
+            answer.extend_from_slice(&bytes);
+            if answer.len() > LONGEST_LOGIN {
+                break;
+            }
+        }
+    }
+    Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
 impl From<TransportError> for BatchError {
@@ -83,10 +189,15 @@ impl From<TransportError> for BatchError {
     }
 }
 
-/// One batch over one shell.
-async fn run(remote: &impl Remote, sources: &[Source], sections: &mpsc::Sender<Section>) -> Result<(), BatchError> {
+/// One batch over one shell; `ways` says by place which sources are read by `sudo`.
+async fn run(
+    remote: &impl Remote,
+    sources: &[Source],
+    ways: &[Option<ByRoot>],
+    sections: &mpsc::Sender<Section>,
+) -> Result<(), BatchError> {
     let nonce = nonce();
-    let script = compile(sources, &nonce);
+    let script = compile_by_root(sources, &nonce, |place| ways.get(place).cloned().flatten());
     let mut reader = SectionReader::new(sources.len(), &nonce);
     let mut deadline = Instant::now() + BATCH_DEADLINE;
     let late = |reader: &SectionReader| BatchError::TimedOut { begun: reader.has_started(), said: said(reader) };

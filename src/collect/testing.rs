@@ -10,6 +10,7 @@ use tokio::process::Command;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::link::{Connector, Failure, Remote};
+use super::privilege::Privilege;
 use super::shell::ShellLink;
 use super::transport::{Exec, Input, Output, TransportError};
 use crate::fabric::{TargetId, Text};
@@ -260,6 +261,6 @@ impl Connector for FakeConnector {
         if self.ask_system {
             super::kind::expect_linux(&fake, &self.target).await?;
         }
-        Ok(ShellLink::new(fake))
+        Ok(ShellLink::new(fake, Privilege::default()))
     }
 }

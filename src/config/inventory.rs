@@ -3,6 +3,7 @@
 use super::address::Address;
 use super::error::{quoted, suggestion};
 use super::reader::{Item, Key, Reader};
+use crate::probe::privilege::Become;
 
 /// Operating system of a switch: it decides which commands are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +100,8 @@ pub struct Target {
     pub tags: Vec<String>,
     /// Where it belongs.
     pub links: Links,
+    /// How commands that tell more to root are run there (`become`).
+    pub by: Become,
     /// Line of the file where it begins, from 1; 0 if it stands in no file.
     pub line: u32,
 }
@@ -110,7 +113,7 @@ pub struct Inventory {
     pub targets: Vec<Target>,
 }
 
-const KEYS: &[&str] = &["name", "kind", "system", "address", "tags", "links"];
+const KEYS: &[&str] = &["name", "kind", "system", "address", "tags", "links", "become"];
 const LINK_KEYS: &[&str] = &["vm", "host", "uplink", "switch", "port"];
 
 impl Inventory {
@@ -197,6 +200,7 @@ struct Entry {
     address: Option<(String, usize)>,
     tags: Vec<String>,
     links: Links,
+    by: Option<(String, usize)>,
 }
 
 impl Entry {
@@ -220,6 +224,7 @@ impl Entry {
                 "address" => entry.address = reader.text("address", item).map(|text| (text, offset)),
                 "tags" => entry.tags = reader.labels("tags", item),
                 "links" => entry.links = read_links(reader, item, &mut places),
+                "become" => entry.by = reader.text("become", item).map(|text| (text, offset)),
                 _ => reader.unknown_key(key, " in [[target]]", KEYS),
             }
         }
@@ -249,8 +254,9 @@ impl Entry {
             reader.defect(at, "the name \"local\" always means this machine; give this target another name");
             return None;
         }
+        let by = read_become(reader, entry.by, kind);
         let line = reader.line(at);
-        Some((Target { name, kind, address, tags: entry.tags, links: entry.links, line }, places))
+        Some((Target { name, kind, address, tags: entry.tags, links: entry.links, by, line }, places))
     }
 
     fn kind(&self, reader: &mut Reader<'_>, at: usize) -> Option<Kind> {
@@ -301,6 +307,20 @@ fn check_name(reader: &mut Reader<'_>, name: &str, offset: usize) -> bool {
         reader.defect(offset, format!("{} cannot be the name of a target: it {why}", quoted(name)));
     }
     wrong.is_none()
+}
+
+fn read_become(reader: &mut Reader<'_>, given: Option<(String, usize)>, kind: Option<Kind>) -> Become {
+    let Some((word, offset)) = given else { return Become::None };
+    let Some(by) = Become::ALL.into_iter().find(|by| by.name() == word) else {
+        let hint = suggestion(&word, Become::ALL.map(Become::name));
+        reader.defect(offset, format!("unknown value {} of \"become\"{hint}", quoted(&word)));
+        return Become::None;
+    };
+    if by != Become::None && matches!(kind, Some(Kind::Esxi | Kind::Switch(_))) {
+        reader.defect(offset, "\"become\" belongs to targets of kind \"linux\" and \"local\" only");
+        return Become::None;
+    }
+    by
 }
 
 fn read_links(reader: &mut Reader<'_>, item: &Item<'_>, places: &mut Vec<LinkPlace>) -> Links {

@@ -35,6 +35,11 @@ pub const SAMPLE: &str = r###"## Configuration of rdmascope. Lines that begin wi
 ##          come from OpenSSH's own configuration (~/.ssh/config), as for `ssh`
 ## tags     words to find it by
 ## links    where it belongs: vm (its name in vSphere), host and switch (targets of this file), uplink, port
+## become   "sudo" runs the two commands that tell more to root by `sudo -n` where the login lacks the privilege: the
+##          list of queue pairs (else those of other users may be hidden) and dmesg. Nothing else is run by it, it never
+##          asks for a password, and what sudo refuses is told with the line that would allow it. For the user "lab":
+##            lab ALL=(root) NOPASSWD: /usr/sbin/rdma -j res show qp, /usr/bin/dmesg ""
+##          (put it into a file by `visudo -f /etc/sudoers.d/rdmascope`). sudo notes each run in the target's own log
 
 # [[target]]
 # name = "gpu-vm-01"
@@ -46,6 +51,7 @@ pub const SAMPLE: &str = r###"## Configuration of rdmascope. Lines that begin wi
 # [[target]]
 # name = "gpu-vm-02"
 # kind = "linux"
+# become = "sudo"
 # links = { vm = "GPU VM 02", host = "esx-01" }
 
 # [[target]]

@@ -4,6 +4,7 @@
 use super::address::Address;
 use super::error::{Defect, nearest, quoted};
 use super::inventory::{Inventory, Kind, Links, Target};
+use crate::probe::privilege::Become;
 
 impl Target {
     /// This machine.
@@ -14,6 +15,7 @@ impl Target {
             address: None,
             tags: Vec::new(),
             links: Links::default(),
+            by: Become::None,
             line: 0,
         }
     }
@@ -36,6 +38,7 @@ impl Target {
             address: Some(address),
             tags: Vec::new(),
             links: Links::default(),
+            by: Become::None,
             line: 0,
         })
     }

@@ -60,11 +60,11 @@ pub fn collect_once(targets: Vec<TargetPlan>, options: &Options) -> io::Result<V
 }
 
 async fn collect(plan: TargetPlan, probes: &[Probe]) -> Collected {
-    let TargetPlan { id, way } = plan;
+    let TargetPlan { id, way, by } = plan;
     match way {
-        Way::Local => over(id, System::Local, &LocalConnector::default(), probes).await,
+        Way::Local => over(id, System::Local, &LocalConnector::new(by), probes).await,
         Way::Ssh { resolve, known_linux } => {
-            let connector = SshConnector::new(id.clone(), resolve, None, known_linux);
+            let connector = SshConnector::new(id.clone(), resolve, None, known_linux, by);
             over(id, System::Linux, &connector, probes).await
         }
         Way::Refused(problem) => unreached(id, problem),
@@ -107,6 +107,7 @@ async fn over(target: TargetId, system: System, connector: &impl Connector, prob
         reports
     };
     let (RoundEnd { result, unread, .. }, mut reports) = tokio::join!(reading, gathering);
+    reports.extend(link.privilege().news(&target, &sequence).map(|news| news.report));
     link.close().await;
     let mut incomplete = None;
     if let Err(error) = result {
@@ -127,6 +128,7 @@ async fn over(target: TargetId, system: System, connector: &impl Connector, prob
 
 #[cfg(test)]
 mod tests {
+    use crate::probe::privilege::Become;
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -159,7 +161,7 @@ mod tests {
     #[test]
     fn every_target_is_read_once_in_its_place() {
         let options = Options { probes: Arc::from(PROBES), period: Duration::from_secs(1) };
-        let plan = |name: &str, way| TargetPlan { id: TargetId::new(name), way };
+        let plan = |name: &str, way| TargetPlan { id: TargetId::new(name), way, by: Become::None };
         let targets = vec![plan("local", Way::Local), plan("esx1", Way::Refused(Problem::new("not read", "", "")))];
         let collected = collect_once(targets, &options).expect("threads");
         assert_eq!(collected.len(), 2);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::app::Problem;
 use crate::collect::connectors::Resolve;
 use crate::fabric::TargetId;
+use crate::probe::privilege::Become;
 use crate::probe::{Probe, linux};
 
 /// How a target is reached.
@@ -43,6 +44,8 @@ pub struct TargetPlan {
     pub id: TargetId,
     /// How it is reached.
     pub way: Way,
+    /// How commands that tell more to root are run there.
+    pub by: Become,
 }
 
 /// What is collected, and how often.

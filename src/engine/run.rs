@@ -69,7 +69,7 @@ impl Engine {
         let on = runtime.handle();
         tasks.spawn_on(questions.run(asked, messages.clone(), cancelled.clone()), on);
         tasks.spawn_on(clock(messages.clone(), cancelled.clone()), on);
-        for TargetPlan { id, way } in targets {
+        for TargetPlan { id, way, by } in targets {
             let options = poller::Options { probes: options.probes.clone(), period: options.period };
             match way {
                 Way::Refused(problem) => {
@@ -78,9 +78,9 @@ impl Engine {
                     let messages = messages.clone();
                     tasks.spawn_on(async move { drop(messages.send(message).await) }, on);
                 }
-                Way::Local => handle.poll(on, id, LocalConnector::default(), options, &messages),
+                Way::Local => handle.poll(on, id, LocalConnector::new(by), options, &messages),
                 Way::Ssh { resolve, known_linux } => {
-                    let connector = SshConnector::new(id.clone(), resolve, Some(asker.clone()), known_linux);
+                    let connector = SshConnector::new(id.clone(), resolve, Some(asker.clone()), known_linux, by);
                     handle.poll(on, id, connector, options, &messages);
                 }
             }
@@ -174,6 +174,7 @@ mod tests {
 
     use super::*;
     use crate::app::Problem;
+    use crate::probe::privilege::Become;
     use crate::probe::{Pace, Probe, Read, Source};
 
     const PROBES: &[Probe] = &[Probe {
@@ -201,7 +202,7 @@ mod tests {
     #[test]
     fn this_machine_is_read_sampled_and_read_again_on_request() {
         let id = TargetId::new("local");
-        let plan = TargetPlan { id: id.clone(), way: Way::Local };
+        let plan = TargetPlan { id: id.clone(), way: Way::Local, by: Become::None };
         let (engine, mut messages) = Engine::start(vec![plan], &options()).expect("threads");
         let Message::Report { report, .. } = until(&mut messages, |message| matches!(message, Message::Report { .. }))
         else {
@@ -221,7 +222,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_says_so_and_is_left_alone() {
-        let plan = TargetPlan { id: TargetId::new("esx1"), way: Way::Refused(Problem::new("not read", "", "")) };
+        let plan = TargetPlan {
+            id: TargetId::new("esx1"),
+            way: Way::Refused(Problem::new("not read", "", "")),
+            by: Become::None,
+        };
         let (engine, mut messages) = Engine::start(vec![plan], &options()).expect("threads");
         let message = until(&mut messages, |message| matches!(message, Message::Connection { .. }));
         assert!(matches!(message, Message::Connection { connection: Connection::Failed { .. }, .. }), "{message:?}");
@@ -233,7 +238,8 @@ mod tests {
     fn a_configuration_that_cannot_be_honoured_is_a_problem_of_its_target() {
         let resolve: crate::collect::connectors::Resolve =
             Arc::new(|| Box::pin(async { Err(Problem::new("ProxyCommand is not supported", "", "")) }));
-        let plan = TargetPlan { id: TargetId::new("a"), way: Way::Ssh { resolve, known_linux: true } };
+        let plan =
+            TargetPlan { id: TargetId::new("a"), way: Way::Ssh { resolve, known_linux: true }, by: Become::None };
         let (engine, mut messages) = Engine::start(vec![plan], &options()).expect("threads");
         let failed = until(&mut messages, |message| {
             matches!(message, Message::Connection { connection: Connection::Failed { .. }, .. })
@@ -245,7 +251,7 @@ mod tests {
 
     #[tokio::test]
     async fn it_ends_within_a_runtime_whose_consumer_is_gone() {
-        let plan = TargetPlan { id: TargetId::new("local"), way: Way::Local };
+        let plan = TargetPlan { id: TargetId::new("local"), way: Way::Local, by: Become::None };
         let (engine, messages) = Engine::start(vec![plan], &options()).expect("threads");
         drop(messages);
         engine.shutdown();

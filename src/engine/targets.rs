@@ -38,7 +38,7 @@ pub fn plan(target: &Target, resolver: &HostResolver) -> TargetPlan {
             )),
         },
     };
-    TargetPlan { id, way }
+    TargetPlan { id, way, by: target.by }
 }
 
 fn way_to(address: Address, resolver: HostResolver) -> Resolve {

@@ -110,6 +110,8 @@ attributes! {
     LoginUserId = "login-user-id", "user id", None, Setting;
     /// True if the login may see and do what root may (`CAP_NET_ADMIN` and `CAP_SYS_ADMIN`).
     Privileged = "privileged", "privileged", None, Setting;
+    /// Commands that are run by `sudo`; in need of privilege where `sudo` refused one.
+    ReadByRoot = "read-by-root", "read by sudo", None, Setting;
     /// Queue pairs of other users' processes: known to be visible, or in need of privilege.
     ForeignQueuePairs = "foreign-queue-pairs", "others' queue pairs", None, Setting;
     /// How RDMA devices are shared among network namespaces.

@@ -6,12 +6,14 @@
 
 pub mod dialect;
 pub mod linux;
+pub mod privilege;
 #[cfg(test)]
 pub mod testing;
 
 use std::sync::Arc;
 
 use crate::fabric::{Fact, Observation, SourceId};
+use privilege::Needs;
 
 /// How often a probe is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,6 +55,14 @@ pub struct Keep {
     pub last: usize,
 }
 
+impl Keep {
+    /// How a person would pipe a command to keep the same.
+    fn shown(&self) -> String {
+        let texts: Vec<String> = self.any_of.iter().map(|text| format!("-e '{text}'")).collect();
+        format!(" | grep -F {} | tail -n {}", texts.join(" "), self.last)
+    }
+}
+
 /// What a source reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
@@ -65,6 +75,16 @@ pub enum Read {
         argv: &'static [Word],
         /// Which lines to keep; all when `None`.
         keep: Option<Keep>,
+    },
+    /// Like [`Read::Command`], but it tells more to root: it is run by `sudo` where the target's settings say so and the
+    /// login lacks what it needs.
+    Privileged {
+        /// Program and arguments.
+        argv: &'static [Word],
+        /// Which lines to keep; all when `None`.
+        keep: Option<Keep>,
+        /// What it needs to tell everything.
+        needs: Needs,
     },
     /// Files of the processes of certain names (at most 64 processes), like [`Read::Files`]:
     /// `/proc/1234/limits:Max locked memory ...`. `comm` always comes first.
@@ -84,18 +104,14 @@ impl Read {
     pub fn shown(&self) -> String {
         match self {
             Self::Files(globs) => format!("grep -H '' {}", globs.join(" ")),
-            Self::Command { argv, keep } => {
+            Self::Command { argv, keep } | Self::Privileged { argv, keep, .. } => {
                 let words: Vec<&str> = argv
                     .iter()
                     .map(|word| match word {
                         Word::Plain(text) | Word::Glob(text) => *text,
                     })
                     .collect();
-                let filter = keep.map_or(String::new(), |keep| {
-                    let texts: Vec<String> = keep.any_of.iter().map(|text| format!("-e '{text}'")).collect();
-                    format!(" | grep -F {} | tail -n {}", texts.join(" "), keep.last)
-                });
-                format!("{}{filter}", words.join(" "))
+                format!("{}{}", words.join(" "), keep.map_or(String::new(), |keep| keep.shown()))
             }
             Self::ProcessFiles { names, files } => {
                 let paths: Vec<String> = files.iter().map(|file| format!("/proc/PID/{file}")).collect();

@@ -158,7 +158,7 @@ impl Keymap {
 
 /// Where a context looks for a key.
 fn lookup_order(context: Context) -> impl Iterator<Item = Context> {
-    let falls_back = !matches!(context, Context::Filter | Context::Global);
+    let falls_back = !context.is_text() && context != Context::Global;
     [Some(context), falls_back.then_some(Context::Global)].into_iter().flatten()
 }
 
@@ -168,10 +168,9 @@ fn binding(entry: &Entry, context: Context, actions: &[&str]) -> Result<Binding,
         return Err(format!("unknown action `{}`{}", entry.value, nearest(&entry.value, actions.iter().copied())));
     }
     let first = keys.as_slice().first().copied();
-    if context == Context::Filter
-        && first.is_some_and(|input| matches!(input.key(), Key::Char(_)) && input.mods() == Mods::NONE)
+    if context.is_text() && first.is_some_and(|input| matches!(input.key(), Key::Char(_)) && input.mods() == Mods::NONE)
     {
-        return Err(format!("`{}` cannot be bound in [filter]: it is text there", entry.key));
+        return Err(format!("`{}` cannot be bound in [{}]: it is text there", entry.key, context.name()));
     }
     Ok(Binding { keys, action: entry.value.clone() })
 }
@@ -314,6 +313,10 @@ mod tests {
         assert_eq!(
             error("[filter]\n\"a b\" = \"accept\"\n"),
             "k.toml:2: `a b` cannot be bound in [filter]: it is text there"
+        );
+        assert_eq!(
+            error("[secret]\n\"y\" = \"accept\"\n"),
+            "k.toml:2: `y` cannot be bound in [secret]: it is text there"
         );
         assert_eq!(error("[tree]\n\"q\" = \"quit\"\n"), "k.toml:1: no key of [global] is left for `quit`");
     }

@@ -11,6 +11,8 @@ pub mod overlay;
 pub mod paint;
 pub mod panel;
 pub mod screen;
+pub mod secret;
+pub mod seen;
 pub mod signals;
 pub mod terminal;
 #[cfg(test)]
@@ -30,6 +32,7 @@ pub use event_loop::{Exit, Inputs, Look, Program, run};
 pub use frame::Pace;
 pub use glyphs::{GlyphSet, Glyphs};
 pub use keymap::Keymap;
+pub use secret::{SecretPrompt, Typed};
 pub use terminal::{Device, TerminalError, Tty, install_panic_hook};
 pub use theme::Theme;
 

@@ -5,6 +5,7 @@ use ratatui::style::Style;
 
 use super::glyphs::Glyphs;
 use super::keymap::Keymap;
+use super::secret::Typed;
 use super::theme::Theme;
 use crate::app::condition::Gravity;
 
@@ -19,6 +20,8 @@ pub struct Paint<'a> {
     pub keymap: &'a Keymap,
     /// Zone of the clock.
     pub zone: &'a TimeZone,
+    /// What may be seen of the secret that is being typed.
+    pub typed: Typed<'a>,
 }
 
 impl Paint<'_> {

@@ -8,7 +8,7 @@ use ratatui::widgets::Paragraph;
 
 use super::paint::{Paint, fit, width};
 use super::{overlay, panel};
-use crate::app::action::{self, Context};
+use crate::app::action;
 use crate::app::condition;
 use crate::app::format;
 use crate::app::model::Model;
@@ -24,8 +24,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>) {
     if area.width == 0 || area.height == 0 {
         return;
     }
-    let [header, body, footer] =
-        Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)]).areas(area);
+    let [header, body, footer] = rows(area);
     draw_header(frame, model, paint, header);
     draw_body(frame, model, paint, body);
     for layer in &model.screen.overlays {
@@ -34,10 +33,19 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>) {
             Overlay::Evidence(evidence) => overlay::evidence::draw(frame, paint, body, evidence),
         }
     }
-    if let Some(prompt) = model.prompts.first() {
-        overlay::prompt::draw(frame, model, paint, body, prompt);
-    }
+    overlay::prompt::draw(frame, model, paint, body);
     draw_footer(frame, model, paint, footer);
+}
+
+/// Header, body and footer of a screen.
+fn rows(area: Rect) -> [Rect; 3] {
+    Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)]).areas(area)
+}
+
+/// The part of a screen in which overlays lie.
+pub fn body(area: Rect) -> Rect {
+    let [_, body, _] = rows(area);
+    body
 }
 
 fn draw_body(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, body: Rect) {
@@ -173,7 +181,7 @@ fn draw_footer(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rec
         spans.push(Span::styled(key, paint.theme.footer_key));
         spans.push(Span::styled(format!(" {}  ", action.hint), paint.theme.footer));
     }
-    if context != Context::Prompt && model.screen.overlays.is_empty() {
+    if model.prompts.is_empty() && model.screen.overlays.is_empty() {
         let panels: String = Panel::ALL.map(|panel| panel.number().to_string()).join("/");
         let needed = width(&panels) + width(" panels  ");
         if used + needed <= usize::from(area.width) {

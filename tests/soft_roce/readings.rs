@@ -199,6 +199,71 @@ fn a_login_without_privileges_is_told_what_it_cannot_see() {
 }
 
 #[test]
+fn with_sudo_the_commands_that_need_it_are_read_by_root_and_no_other() {
+    let Some(lab) = Lab::enter("with_sudo_the_commands_that_need_it_are_read_by_root_and_no_other") else { return };
+    let of_root = lab.one.start("ibv_rc_pingpong -d rxe0 -g 1 -p 19001");
+    lab.one.wait_until("a queue pair", "rdma res show qp", START, |text| text.contains("pingpong"));
+    let process = of_root.process.to_string();
+    let folder = tempfile::tempdir().expect("a directory");
+    let inventory = folder.path().join("config.toml");
+    let text = "[[target]]\nname = \"by-sudo\"\naddress = \"softroce1-lab\"\nbecome = \"sudo\"\n\
+                [[target]]\nname = \"plain\"\naddress = \"softroce1-lab\"\n";
+    std::fs::write(&inventory, text).expect("written");
+    let (config, inventory) = (lab.config.to_str().expect("a path"), inventory.to_str().expect("a path"));
+    let take = || Snapshot::take(&["--ssh-config", config, "--config", inventory]);
+    let rule = lab.one.change(
+        "cp -p /etc/sudoers.d/lab /root/sudoers.lab && \
+         echo 'Defaults logfile=/root/sudo.log, loglinelen=0' >> /etc/sudoers.d/lab",
+        "mv /root/sudoers.lab /etc/sudoers.d/lab; rm -f /root/sudo.log",
+    );
+    // What sudo was asked for, by its own log.
+    let logged = || {
+        let log = lab.one.run("cat /root/sudo.log");
+        let mut commands: Vec<String> =
+            log.lines().filter_map(|line| Some(line.split_once("COMMAND=")?.1.trim().to_owned())).collect();
+        commands.sort();
+        commands
+    };
+
+    let snapshot = take();
+    let (by_sudo, plain) = (snapshot.target("by-sudo"), snapshot.target("plain"));
+    let owner = |target: Target<'_>| {
+        let pairs = target.entities("queue-pair");
+        pairs
+            .into_values()
+            .find(|facts| known(facts, "owner-process") == process)
+            .map(|facts| known(facts, "owner-command"))
+    };
+    lab_assert_eq!(by_sudo.state("guest", "foreign-queue-pairs"), "known", "those of others are seen by sudo");
+    lab_assert_eq!(owner(by_sudo).as_deref(), Some("ibv_rc_pingpong"), "with their owner");
+    lab_assert_eq!(by_sudo.state("guest", "kernel-log"), "known", "and so are kernel messages");
+    let commands = by_sudo.list("guest", "read-by-root");
+    lab_assert_eq!(
+        commands,
+        ["sudo -n -- /usr/bin/dmesg", "sudo -n -- /usr/bin/rdma -j res show qp"],
+        "what sudo ran, as it was run"
+    );
+    lab_assert_eq!(by_sudo.value("guest", "privileged"), "false", "the login itself is as it was");
+    lab_assert_eq!(plain.state("guest", "kernel-log"), "needs-privilege", "without it they are told to need privilege");
+    let claim = plain.state("guest", "foreign-queue-pairs");
+    lab_assert_eq!(claim, "needs-privilege", "and so are the queue pairs of others");
+    lab_assert_eq!(logged(), ["/usr/bin/dmesg", "/usr/bin/rdma -j res show qp"], "sudo's own log agrees: nothing else");
+
+    lab.one.run("rm /root/sudo.log; sed -i 's:, /usr/bin/dmesg::' /etc/sudoers.d/lab");
+    let snapshot = take();
+    let by_sudo = snapshot.target("by-sudo");
+    lab_assert_eq!(owner(by_sudo).as_deref(), Some("ibv_rc_pingpong"), "one is still allowed");
+    lab_assert_eq!(by_sudo.state("guest", "kernel-log"), "needs-privilege", "the other one's own answer is there");
+    lab_assert_eq!(by_sudo.state("guest", "read-by-root"), "needs-privilege", "the refusal is told");
+    let why = by_sudo.field("facts").to_string();
+    let line = "lab ALL=(root) NOPASSWD: /usr/bin/dmesg \\\"\\\", /usr/bin/rdma -j res show qp";
+    lab_assert!(why.contains(line) && why.contains("sudo: a password is required"), "with the line to add");
+    lab_assert_eq!(logged(), ["/usr/bin/dmesg", "/usr/bin/rdma -j res show qp"], "each was tried once");
+
+    drop(rule);
+}
+
+#[test]
 fn the_owner_of_a_hidden_process_is_not_guessed() {
     let Some(lab) = Lab::enter("the_owner_of_a_hidden_process_is_not_guessed") else { return };
     let _hidden = lab.one.change("mount -o remount,hidepid=2 /proc", "mount -o remount,hidepid=0 /proc");

@@ -15,6 +15,7 @@ use super::connection::Connection;
 pub use super::context::Context;
 use super::effect::Effect;
 use super::model::Model;
+use super::questions::{self, Front};
 use super::screen::{Focus, Overlay};
 
 /// One action.
@@ -63,8 +64,14 @@ pub const ALL: &[&Action] = &[
     &text::PREVIOUS_MATCH,
     &text::ACCEPT,
     &text::CANCEL,
-    &answer::YES,
-    &answer::NO,
+    &answer::ACCEPT_KEYS,
+    &answer::ACCEPT_KEY,
+    &answer::REFUSE_KEY,
+    &answer::REFUSE_KEYS,
+    &answer::GIVE_SECRET,
+    &answer::CLEAR_SECRET,
+    &answer::REUSE_SECRET,
+    &answer::REFUSE_SECRET,
     &leave::SUSPEND,
     &leave::REDRAW,
 ];
@@ -89,8 +96,10 @@ pub fn context(model: &Model) -> Context {
     if model.screen.editing.is_some() {
         return Context::Filter;
     }
-    if !model.prompts.is_empty() {
-        return Context::Prompt;
+    match questions::front(model) {
+        Some(Front::HostKeys) => return Context::Prompt,
+        Some(Front::Secret(..)) => return Context::Secret,
+        None => {}
     }
     match model.screen.overlays.last() {
         Some(Overlay::Help { .. }) => Context::Help,
@@ -106,7 +115,15 @@ pub fn context(model: &Model) -> Context {
 pub fn hints(model: &Model) -> &'static [&'static Action] {
     match context(model) {
         Context::Filter => &[&text::ACCEPT, &text::CANCEL],
-        Context::Prompt => &[&answer::YES, &answer::NO, &leave::QUIT],
+        Context::Prompt => {
+            &[&answer::ACCEPT_KEYS, &answer::ACCEPT_KEY, &answer::REFUSE_KEY, &answer::REFUSE_KEYS, &leave::QUIT]
+        }
+        Context::Secret => match questions::front(model) {
+            Some(Front::Secret(_, request)) if request.may_reuse => {
+                &[&answer::GIVE_SECRET, &answer::REFUSE_SECRET, &answer::REUSE_SECRET, &answer::CLEAR_SECRET]
+            }
+            _ => &[&answer::GIVE_SECRET, &answer::REFUSE_SECRET, &answer::CLEAR_SECRET],
+        },
         Context::Help => &[&overlay::CLOSE, &motion::DOWN, &motion::UP],
         Context::Evidence => &[&overlay::CLOSE, &text::SEARCH, &text::NEXT_MATCH, &motion::DOWN, &motion::UP],
         Context::Live => &[

@@ -4,7 +4,7 @@ use super::Action;
 use crate::app::effect::Effect;
 use crate::app::model::Model;
 use crate::app::screen::{Focus, Overlay, Panel};
-use crate::app::{guest_link, live, tree};
+use crate::app::{guest_link, live, questions, tree};
 
 /// Further than any list is long.
 const FAR: isize = 1 << 40;
@@ -68,10 +68,18 @@ pub(super) const RIGHT: Action = Action {
 };
 
 fn page(model: &Model) -> isize {
+    if !model.prompts.is_empty() {
+        // Each row of the table takes three lines at most, and half of a small screen goes for the rest.
+        return isize::try_from(model.screen.page() / 6).unwrap_or(1).max(1);
+    }
     isize::try_from(model.screen.page().saturating_sub(1).max(1)).unwrap_or(1)
 }
 
 fn vertical(model: &mut Model, steps: isize) -> Vec<Effect> {
+    if questions::front(model).is_some() {
+        questions::move_by(model, steps);
+        return Vec::new();
+    }
     let columns = model.screen.columns;
     match model.screen.overlays.last_mut() {
         // How many lines the help has depends on the key map, which the view knows: it stops at the last one.
@@ -130,7 +138,7 @@ fn event_row(model: &mut Model, steps: isize) {
 }
 
 fn horizontal(model: &mut Model, steps: isize) -> Vec<Effect> {
-    if !model.screen.overlays.is_empty() {
+    if !model.screen.overlays.is_empty() || !model.prompts.is_empty() {
         return Vec::new();
     }
     if model.screen.panel == Panel::Live && model.screen.focus == Focus::Panel {

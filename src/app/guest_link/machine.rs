@@ -249,6 +249,7 @@ impl Builder<'_> {
             Attribute::ProcessorCount,
             Attribute::LoginUserId,
             Attribute::Privileged,
+            Attribute::ReadByRoot,
             Attribute::RdmaNamespaceMode,
         ];
         let mut rows: Vec<Row> =

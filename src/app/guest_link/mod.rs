@@ -158,11 +158,14 @@ impl Builder<'_> {
             .chain(messages.iter().rev().filter(|row| row.gravity() >= Gravity::Bad).take(3))
             .cloned()
             .collect();
+        // What sudo refused is a line that somebody has to add.
+        rows.extend(self.single(&Entity::Guest, Attribute::ReadByRoot).filter(|row| row.gravity() > Gravity::Neutral));
         for row in &mut rows {
             if let RowKey::Entity(_, word) = &mut row.key {
                 *word = match *word {
                     "state" => "attention-state",
                     "message" => "attention-message",
+                    "read-by-root" => "attention-privilege",
                     other => other,
                 };
             }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use ratatui::Frame;
+use ratatui::layout::{Rect, Size};
 
 use super::{Exit, Failure, Session};
 use crate::app::action::{self, Context};
@@ -18,8 +19,7 @@ use crate::engine::run::Engine;
 use crate::engine::targets;
 use crate::fabric::{TargetId, Text, Timestamp};
 use crate::tui::paint::Paint;
-use crate::tui::view;
-use crate::tui::{self, Look, Program, Tty};
+use crate::tui::{self, Look, Program, SecretPrompt, Tty, Typed, overlay, view};
 
 /// What a console is opened on.
 pub struct Setup {
@@ -97,9 +97,17 @@ impl Program for Console {
         update(&mut self.model, message)
     }
 
-    fn draw(&self, frame: &mut Frame<'_>, look: &Look) {
-        let paint = Paint { theme: &look.theme, glyphs: &look.glyphs, keymap: &look.keymap, zone: &self.zone };
-        view::draw(frame, &self.model, paint);
+    fn draw(&self, frame: &mut Frame<'_>, look: &Look, typed: Typed<'_>) {
+        let Look { theme, glyphs, keymap, .. } = look;
+        view::draw(frame, &self.model, Paint { theme, glyphs, keymap, zone: &self.zone, typed });
+    }
+
+    fn secret_prompt(&self) -> Option<SecretPrompt> {
+        overlay::prompt::secret(&self.model)
+    }
+
+    fn unseen(&self, size: Size) -> Option<Vec<u64>> {
+        overlay::prompt::unseen(&self.model, view::body(Rect::new(0, 0, size.width, size.height)))
     }
 
     fn revision(&self) -> u64 {

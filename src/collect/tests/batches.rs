@@ -3,6 +3,7 @@ use tokio::sync::oneshot;
 use super::*;
 use crate::collect::kind;
 use crate::collect::link::{BatchError, Link};
+use crate::collect::privilege::Privilege;
 use crate::collect::rounds::{RoundEnd, Sequence, round};
 use crate::collect::shell::ShellLink;
 use crate::collect::testing::{Act, Behaviour, Fake, Far};
@@ -11,7 +12,7 @@ use crate::fabric::{Outcome, Report, Text};
 
 /// One round over a target that does `act`.
 async fn one(act: Act) -> (RoundEnd, Vec<Report>) {
-    let link = ShellLink::new(Fake::new(&Behaviour::of([act])));
+    let link = ShellLink::new(Fake::new(&Behaviour::of([act])), Privilege::default());
     let (sender, mut reports) = mpsc::channel(16);
     let target = TargetId::new("t");
     let end = round(&link, &target, &Sequence::default(), PROBES.iter().collect(), &sender).await;

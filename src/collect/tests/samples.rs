@@ -3,6 +3,7 @@ use tokio::time::sleep;
 
 use super::*;
 use crate::collect::outlet::{Outlet, Samples};
+use crate::collect::privilege::Privilege;
 use crate::collect::rounds::{Delivered, Sequence};
 use crate::collect::shell::ShellLink;
 use crate::collect::testing::{Act, Behaviour, Fake, Far};
@@ -14,7 +15,7 @@ use crate::collect::{sampler, transport::TransportError};
 fn sampled(acts: Vec<Act>) -> (mpsc::Receiver<Message>, JoinHandle<()>) {
     let (sender, messages) = mpsc::channel(64);
     let task = tokio::spawn(async move {
-        let link = ShellLink::new(Fake::new(&Behaviour::of(acts)));
+        let link = ShellLink::new(Fake::new(&Behaviour::of(acts)), Privilege::default());
         let outlet = Outlet::new(TargetId::new("t"), sender);
         let (mut samples, forward) = Samples::new(outlet.clone());
         tokio::spawn(forward);

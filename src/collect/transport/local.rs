@@ -10,6 +10,7 @@ mod program;
 mod ticks;
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use super::Exec;
 use crate::fabric::Outcome;
 use crate::probe::dialect::posix::COMMAND_SECONDS;
 use crate::probe::dialect::sections::Section;
+use crate::probe::privilege::{ByRoot, login_script};
 use crate::probe::{Read, Source};
 
 /// How long one read may take.
@@ -43,6 +45,11 @@ impl Given {
     }
 }
 
+/// The words of a command that is run by `sudo`.
+fn words(command: &ByRoot) -> Vec<OsString> {
+    command.words().into_iter().map(OsString::from).collect()
+}
+
 /// Reads of this machine.
 #[derive(Clone, Debug, Default)]
 pub struct Local {
@@ -56,8 +63,16 @@ impl Local {
         Self::default()
     }
 
-    /// Reads one source; `index` is its place in the batch. Takes at most ten seconds.
-    pub async fn read(&self, index: usize, source: Source) -> Section {
+    /// Who this program runs as, as `login_script` tells it. It is the one read that takes a shell.
+    pub async fn login(&self) -> String {
+        let words = ["/bin/sh", "-c", &login_script()].map(OsString::from);
+        let given = program::run_words(words.to_vec(), None, DEADLINE).await;
+        String::from_utf8_lossy(&given.stdout).into_owned()
+    }
+
+    /// Reads one source; `index` is its place in the batch. Takes at most ten seconds. A privileged command is run by
+    /// `by_root`, if that is given.
+    pub async fn read(&self, index: usize, source: Source, by_root: Option<&ByRoot>) -> Section {
         let begin = Instant::now();
         let given = match source.read {
             Read::Files(globs) => {
@@ -69,6 +84,10 @@ impl Local {
                 .unwrap_or_else(Given::timed_out),
             Read::Environment(prefixes) => files::environment(std::env::vars_os(), prefixes),
             Read::Command { argv, keep } => program::run(argv, keep, DEADLINE).await,
+            Read::Privileged { argv, keep, .. } => match by_root {
+                Some(command) => program::run_words(words(command), keep, DEADLINE).await,
+                None => program::run(argv, keep, DEADLINE).await,
+            },
         };
         Section {
             index,
@@ -77,6 +96,7 @@ impl Local {
             stdout: given.stdout,
             stderr: given.stderr,
             cut: given.cut,
+            command: None,
         }
     }
 

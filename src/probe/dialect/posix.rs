@@ -7,6 +7,7 @@
 
 use std::fmt::Write as _;
 
+use crate::probe::privilege::ByRoot;
 use crate::probe::{Keep, Read, Source, Word};
 
 /// How long one command may run on the target, in seconds. What is still running then is ended by `timeout`, where the
@@ -65,6 +66,11 @@ fn is_plain(character: char) -> bool {
 
 /// One script that reads all `sources` in their order. `nonce` has to be unguessable and fresh.
 pub fn compile(sources: &[Source], nonce: &str) -> String {
+    compile_by_root(sources, nonce, |_| None)
+}
+
+/// The same, where `by_root` says which source (by its place) is run by `sudo`, and how. All others stay as they are.
+pub fn compile_by_root(sources: &[Source], nonce: &str, by_root: impl Fn(usize) -> Option<ByRoot>) -> String {
     let mut script = String::with_capacity(1024 + 256 * sources.len());
     script.push_str("{\nLC_ALL=C; export LC_ALL\n");
     push(&mut script, format_args!("PATH=\"${{PATH:-/usr/bin:/bin}}:{MORE_PATH}\"; export PATH\n"));
@@ -86,7 +92,7 @@ pub fn compile(sources: &[Source], nonce: &str) -> String {
     );
     for (index, source) in sources.iter().enumerate() {
         push(&mut script, format_args!("_mark {index} begin\n"));
-        read(&mut script, &source.read);
+        read(&mut script, &source.read, by_root(index).as_ref());
         push(&mut script, format_args!("_mark {index} \"$_s\"\n"));
     }
     script.push_str("exit 0\n}\n");
@@ -99,7 +105,7 @@ fn push(script: &mut String, arguments: std::fmt::Arguments<'_>) {
 }
 
 /// Appends the commands of one read, which leave their exit status in `_s`.
-fn read(script: &mut String, read: &Read) {
+fn read(script: &mut String, read: &Read, by_root: Option<&ByRoot>) {
     match read {
         Read::Files(globs) => {
             let words: Vec<String> = globs.iter().map(|glob| quote_glob(glob)).collect();
@@ -117,6 +123,14 @@ fn read(script: &mut String, read: &Read) {
             }
         }
         Read::Command { argv, keep } => command(script, argv, *keep),
+        Read::Privileged { argv, keep, .. } => match by_root {
+            None => command(script, argv, *keep),
+            Some(by_root) => {
+                let words: Vec<String> = by_root.words().into_iter().map(quote).collect();
+                // `timeout` may not end what root runs, so it ends a shell around it.
+                started(script, &format!("sh -c '\"$@\"; exit $?' sh {}", words.join(" ")), *keep);
+            }
+        },
         Read::ProcessFiles { names, files } => process_files(script, names, files),
         Read::Environment(prefixes) => environment(script, prefixes),
     }
@@ -135,6 +149,12 @@ fn command(script: &mut String, argv: &[Word], keep: Option<Keep>) {
     let words = words.join(" ");
     let program = word(program);
     push(script, format_args!("if command -v {program} >/dev/null 2>&1; then\n"));
+    started(script, &words, keep);
+    push(script, format_args!("else echo {program}': not found' >&2; _s=127; fi\n"));
+}
+
+/// Appends a command whose program is there.
+fn started(script: &mut String, words: &str, keep: Option<Keep>) {
     match keep {
         None => push(script, format_args!("$_t {words} </dev/null; _s=$?\n")),
         Some(keep) => {
@@ -150,7 +170,6 @@ fn command(script: &mut String, argv: &[Word], keep: Option<Keep>) {
             );
         }
     }
-    push(script, format_args!("else echo {program}': not found' >&2; _s=127; fi\n"));
 }
 
 fn process_files(script: &mut String, names: &[&str], files: &[&str]) {

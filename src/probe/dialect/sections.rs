@@ -36,6 +36,8 @@ pub struct Section {
     pub stderr: Vec<u8>,
     /// Bytes of both that were dropped because there were too many.
     pub cut: u64,
+    /// The command as it was run, where that is not what its source says: by `sudo`.
+    pub command: Option<String>,
 }
 
 /// Reads the output of one script.
@@ -180,6 +182,7 @@ fn section(index: usize, part: Part) -> Section {
         cut: part.stdout.cut.saturating_add(part.stderr.cut),
         stdout: part.stdout.bytes,
         stderr: part.stderr.bytes,
+        command: None,
     }
 }
 

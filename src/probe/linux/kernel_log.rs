@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::kernel_meaning::{self, Severity};
 use crate::fabric::{Attribute, Entity, Fact, Observation, State};
+use crate::probe::privilege::Needs;
 use crate::probe::{Keep, Pace, Probe, Read, Source, Word};
 
 /// A message matters if it holds one of these.
@@ -53,7 +54,11 @@ pub const PROBE: Probe = Probe {
     pace: Pace::Medium,
     sources: &[Source {
         name: "linux.dmesg",
-        read: Read::Command { argv: &[Word::Plain("dmesg")], keep: Some(Keep { any_of: MATTERS, last: 200 }) },
+        read: Read::Privileged {
+            argv: &[Word::Plain("dmesg")],
+            keep: Some(Keep { any_of: MATTERS, last: 200 }),
+            needs: Needs::KernelLog,
+        },
     }],
     parse,
 };

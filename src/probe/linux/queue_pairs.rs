@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::rdma_output::{Item, is_unloaded, items};
 use crate::fabric::{Attribute, Entity, Fact, Observation, QueuePairState, QueuePairType, State, Text, Value};
+use crate::probe::privilege::{Needs, was_by_root};
 use crate::probe::{Pace, Probe, Read, Source, Word};
 
 /// What privilege shows.
@@ -16,6 +17,10 @@ const NET_ADMIN: u64 = 1 << 12;
 /// The subnet manager's queue pair has number 0 and that of the general services number 1, on every port.
 const LAST_SPECIAL: u32 = 1;
 
+/// What lists queue pairs, here and in the stream.
+pub const ARGV: &[Word] =
+    &[Word::Plain("rdma"), Word::Plain("-j"), Word::Plain("res"), Word::Plain("show"), Word::Plain("qp")];
+
 /// Queue pairs by `rdma res show qp`.
 pub const PROBE: Probe = Probe {
     name: "linux.queue-pairs",
@@ -23,19 +28,7 @@ pub const PROBE: Probe = Probe {
     privilege_adds: ADDS,
     pace: Pace::Fast,
     sources: &[
-        Source {
-            name: "linux.queue-pairs",
-            read: Read::Command {
-                argv: &[
-                    Word::Plain("rdma"),
-                    Word::Plain("-j"),
-                    Word::Plain("res"),
-                    Word::Plain("show"),
-                    Word::Plain("qp"),
-                ],
-                keep: None,
-            },
-        },
+        Source { name: "linux.queue-pairs", read: Read::Privileged { argv: ARGV, keep: None, needs: Needs::NetAdmin } },
         Source { name: "linux.login-capabilities", read: Read::Files(&["/proc/self/status"]) },
     ],
     parse,
@@ -49,7 +42,7 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
 }
 
 /// Facts of all queue pairs in the output of `rdma -j res show qp` (or of the text form without `-j`), and whether
-/// those of other users could be seen, by the `CapEff` line of `/proc/self/status`.
+/// those of other users could be seen: by the `CapEff` line of `/proc/self/status`, unless root was asked.
 pub fn parse_queue_pairs(pairs: &Observation, status: &Observation) -> Vec<Fact> {
     let mut facts = Vec::new();
     let read = items(pairs, &KEYS);
@@ -63,6 +56,7 @@ pub fn parse_queue_pairs(pairs: &Observation, status: &Observation) -> Vec<Fact>
         pairs.trouble("rdma (iproute2)", ADDS).or_else(|| read.broken.map(|why| State::Failed(Text::new(why))));
     facts.push(match trouble {
         Some(state) => pairs.fact(Entity::Guest, Attribute::ForeignQueuePairs, state, 0),
+        None if was_by_root(&pairs.command) => pairs.known(Entity::Guest, Attribute::ForeignQueuePairs, true, 0),
         None => foreign(status),
     });
     facts

@@ -8,13 +8,13 @@
 //! Lines of the protocol begin with the nonce and a letter: `H boot-id` begins a header, `D device driver` and `F path`
 //! fill it, `R files left-out uptime wall-clock capabilities` ends it; `T number uptime|value|value...` is a tick, with a
 //! value for each file in the header's order (`!` for one that could not be opened); `Q number` and `E number status`
-//! enclose the output of `rdma`. The local transport has no shell: [`native`] makes the same lines.
+//! enclose the output of `rdma` (`Q number path` where `sudo` ran the one at that path). The local transport has no shell: [`native`] makes the same lines.
 
 mod block;
 pub mod native;
 mod parser;
 
-pub use block::{MOST_FILES, block};
+pub use block::{MOST_FILES, block, block_by_root};
 pub use parser::StreamParser;
 
 use crate::fabric::series::CounterValue;
@@ -36,6 +36,8 @@ pub struct TickRequest {
     pub number: u64,
     /// Also run `rdma -j res show qp`.
     pub queue_pairs: bool,
+    /// Run that by `sudo`; only a [`block_by_root`] can.
+    pub by_root: bool,
     /// First look for files again and read the wall clock. A new [`StreamEvent::Ready`] comes before the tick.
     pub rescan: bool,
 }
@@ -43,11 +45,13 @@ pub struct TickRequest {
 impl TickRequest {
     /// The line to send, with its newline.
     pub fn line(&self) -> String {
-        let asked = match (self.queue_pairs, self.rescan) {
-            (false, false) => "",
-            (true, false) => " q",
-            (false, true) => " r",
-            (true, true) => " qr",
+        let asked = match (self.queue_pairs, self.by_root, self.rescan) {
+            (false, _, false) => "",
+            (true, false, false) => " q",
+            (true, true, false) => " s",
+            (false, _, true) => " r",
+            (true, false, true) => " qr",
+            (true, true, true) => " sr",
         };
         format!("{}{asked}\n", self.number)
     }

@@ -2,6 +2,8 @@
 //! takes at most four milliseconds of messages before it looks at keys and frames again, and never waits for anything but
 //! the next thing that happens. All that it touches is handed in, so that tests drive it without a terminal.
 
+mod typing;
+
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::task::Poll;
@@ -20,6 +22,8 @@ use super::glyphs::Glyphs;
 use super::keymap::Keymap;
 use super::keys::{self, Keys};
 use super::screen::Screen;
+use super::secret::{SecretLine, SecretPrompt, Typed};
+use super::seen::Seen;
 use super::signals::Signal;
 use super::terminal::{Device, background_panic};
 use super::theme::Theme;
@@ -40,8 +44,13 @@ pub trait Program {
     fn context(&self) -> Context;
     /// Takes in what happened, and says what is to be done outside.
     fn update(&mut self, message: Message) -> Vec<Effect>;
-    /// Draws everything.
-    fn draw(&self, frame: &mut Frame, look: &Look);
+    /// Draws everything; `typed` is what may be seen of a secret that is being typed.
+    fn draw(&self, frame: &mut Frame, look: &Look, typed: Typed<'_>);
+    /// The question for a secret that has the keys, if one has.
+    fn secret_prompt(&self) -> Option<SecretPrompt>;
+    /// Rows of questions that a screen of this size shows whole and that were not said to be seen yet; `None` if there is
+    /// nothing that has to be seen.
+    fn unseen(&self, size: Size) -> Option<Vec<u64>>;
     /// A number that changes whenever something visible changed.
     fn revision(&self) -> u64;
 }
@@ -105,6 +114,9 @@ pub async fn run<P: Program, D: Device>(program: P, look: Look, inputs: Inputs, 
         limiter: FrameLimiter::new(look.pace, Instant::now()),
         events: Some(device.events()),
         keys: Keys::default(),
+        secret: SecretLine::default(),
+        seen: Seen::default(),
+        on_screen: OnScreen::default(),
         resized: Some(device.size()),
         wanted: None,
         effects: inputs.effects,
@@ -124,6 +136,10 @@ struct Console<P, D: Device> {
     screen: Screen,
     limiter: FrameLimiter,
     keys: Keys,
+    secret: SecretLine,
+    seen: Seen,
+    /// What the frame shows that is on its way, or that the terminal has.
+    on_screen: OnScreen,
     /// `None` while the terminal is handed over.
     events: Option<D::Events>,
     effects: Box<dyn FnMut(Effect)>,
@@ -134,6 +150,13 @@ struct Console<P, D: Device> {
     resized: Option<Size>,
     /// What is to be done before anything else.
     wanted: Option<Wanted>,
+}
+
+/// What a frame shows of questions.
+#[derive(Clone, Debug, Default)]
+struct OnScreen {
+    secret: Option<u64>,
+    unseen: Option<Vec<u64>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,6 +173,7 @@ enum Turn {
     Event(Option<io::Result<Event>>),
     Message(Message),
     SequenceEnds,
+    Seen,
     Draw,
     Write,
 }
@@ -183,6 +207,7 @@ impl<P: Program, D: Device> Console<P, D> {
                 event = next(&mut self.events) => Turn::Event(event),
                 Some(message) = messages.recv() => Turn::Message(message),
                 () = at(self.keys.deadline()) => Turn::SequenceEnds,
+                () = at(self.seen.due()) => Turn::Seen,
                 () = at(self.limiter.due()) => Turn::Draw,
                 () = sleep(RETRY), if !self.screen.is_idle() => Turn::Write,
             };
@@ -192,6 +217,11 @@ impl<P: Program, D: Device> Console<P, D> {
                 Turn::Event(event) => self.event(event)?,
                 Turn::Message(message) => self.update(message, Reason::News),
                 Turn::SequenceEnds => self.keys.forget(),
+                Turn::Seen => {
+                    if let Some(questions) = self.seen.take(Instant::now()) {
+                        self.update(Message::Seen { questions }, Reason::News);
+                    }
+                }
                 Turn::Draw | Turn::Write => {}
             }
             self.drain(messages).await?;
@@ -245,6 +275,14 @@ impl<P: Program, D: Device> Console<P, D> {
 
     fn event(&mut self, event: Option<io::Result<Event>>) -> io::Result<()> {
         let message = match event {
+            Some(Ok(Event::Key(key))) if self.secret.prompt().is_some() => {
+                self.secret_key(key);
+                None
+            }
+            Some(Ok(Event::Paste(text))) if self.secret.prompt().is_some() => {
+                self.secret_paste(text);
+                None
+            }
             Some(Ok(Event::Key(key))) => {
                 self.keys.press(&self.look.keymap, self.program.context(), key, Instant::now())
             }
@@ -280,6 +318,8 @@ impl<P: Program, D: Device> Console<P, D> {
                 effect => (self.effects)(effect),
             }
         }
+        // What is typed from now on belongs to the question that is in front now.
+        self.secret.follow(self.program.secret_prompt());
         if self.program.revision() != self.drawn {
             self.drawn = self.program.revision();
             self.limiter.request(reason);
@@ -294,6 +334,7 @@ impl<P: Program, D: Device> Console<P, D> {
     /// Gives the terminal to the shell until it gives it back.
     fn suspend(&mut self) -> io::Result<()> {
         self.events = None; // else its reader would take the shell's keys
+        self.secret.wipe();
         let stopped = self.device.stop().map_err(|error| told("the program cannot be suspended", &error))?;
         if stopped {
             self.device.enter().map_err(|error| told("the terminal cannot be taken again", &error))?;
@@ -316,6 +357,8 @@ impl<P: Program, D: Device> Console<P, D> {
 
     fn taken_again(&mut self) {
         self.keys.forget();
+        self.secret.wipe();
+        self.seen.forget();
         self.resized = Some(self.device.size());
         self.limiter.request(Reason::Answer);
     }
@@ -335,15 +378,24 @@ impl<P: Program, D: Device> Console<P, D> {
             self.screen.resize(size)?;
         }
         self.limiter.began(now);
-        let (program, look) = (&self.program, &self.look);
-        self.screen.draw(|frame| program.draw(frame, look))?;
+        let (program, look, typed) = (&self.program, &self.look, self.secret.typed());
+        self.screen.draw(|frame| program.draw(frame, look, typed))?;
+        self.on_screen = OnScreen {
+            secret: self.secret.prompt().map(|prompt| prompt.id),
+            unseen: program.unseen(self.screen.size()),
+        };
         self.write()
     }
 
     fn write(&mut self) -> io::Result<()> {
         self.screen.write_to(&mut self.device).map_err(|error| told("the terminal cannot be written to", &error))?;
         if self.screen.is_idle() {
-            self.limiter.written(Instant::now());
+            let now = Instant::now();
+            self.limiter.written(now);
+            self.seen.drawn(self.on_screen.unseen.as_deref(), now);
+            if let Some(id) = self.on_screen.secret {
+                self.secret.drawn(id, now);
+            }
         }
         Ok(())
     }

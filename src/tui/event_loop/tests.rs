@@ -13,6 +13,8 @@ use crate::app::Answer;
 use crate::tui::glyphs::GlyphSet;
 use crate::tui::testing::actions;
 
+mod questions;
+
 /// What the test and the loop share.
 #[derive(Default)]
 struct Shared {
@@ -166,9 +168,17 @@ impl Program for FakeProgram {
         }
     }
 
-    fn draw(&self, frame: &mut Frame, _: &Look) {
+    fn draw(&self, frame: &mut Frame, _: &Look, _: Typed<'_>) {
         self.0.drawn.set(self.0.drawn.get() + 1);
         frame.render_widget(self.0.text.borrow().as_str(), frame.area());
+    }
+
+    fn secret_prompt(&self) -> Option<SecretPrompt> {
+        None
+    }
+
+    fn unseen(&self, _: Size) -> Option<Vec<u64>> {
+        None
     }
 
     fn revision(&self) -> u64 {

@@ -86,6 +86,7 @@ fn heading(context: Context) -> &'static str {
         Context::Help => "In this list",
         Context::Evidence => "In the evidence",
         Context::Filter => "While typing",
-        Context::Prompt => "When a question is open",
+        Context::Prompt => "When unknown host keys are asked about",
+        Context::Secret => "While typing a secret",
     }
 }

@@ -1,46 +1,74 @@
-//! The question overlay.
+//! The question in front: the table of unknown host keys, or the line for a secret.
+
+mod host_keys;
+mod secret;
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
-use ratatui::widgets::Paragraph;
+use ratatui::widgets::{Clear, Paragraph};
 
-use super::super::paint::{Paint, wrap};
-use crate::app::action::Context;
+use super::super::paint::Paint;
+use super::super::secret::SecretPrompt;
+use crate::app::SecretKind;
+use crate::app::action::{self, Context};
 use crate::app::model::Model;
-use crate::app::prompt::{Prompt, PromptKind};
+use crate::app::questions::{Front, front};
 
-/// Draws the oldest open question.
-pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, prompt: &Prompt) {
-    let columns = area.width.saturating_sub(8).min(76);
-    let room = usize::from(columns).max(1);
-    let PromptKind::UnknownHostKey(key) = &prompt.kind else { return };
-    let yes = paint.keymap.hint(Context::Prompt, "answer-yes").unwrap_or_default();
-    let no = paint.keymap.hint(Context::Prompt, "answer-no").unwrap_or_default();
-    let paragraphs = [
-        (format!("The host key of {} ({}) is not known.", key.host, prompt.target), paint.theme.title),
-        (format!("{} {}", key.algorithm, key.fingerprint), paint.theme.title),
-        (
-            "Compare the fingerprint with what the machine says on its own console: \
-             ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub (or the file of the algorithm above). If it differs, \
-             someone may stand between you and it."
-                .to_owned(),
-            paint.theme.text,
-        ),
-        (format!("{yes}  trust it, write it to {} and connect", key.recorded_in), paint.theme.text),
-        (format!("{no}  refuse it; nothing is sent to this host"), paint.theme.text),
-    ];
-    let mut lines = Vec::new();
-    for (text, style) in paragraphs {
-        lines.extend(wrap(&text, room).into_iter().map(|line| Line::styled(line, style)));
-        lines.push(Line::raw(""));
+/// Below this size a frame costs more than it gives.
+const FRAMED: (u16, u16) = (34, 9);
+
+/// Draws the question in front, if one is open.
+pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) {
+    match front(model) {
+        Some(Front::HostKeys) => host_keys::draw(frame, model, paint, area),
+        Some(Front::Secret(prompt, request)) => secret::draw(frame, model, paint, area, prompt, request),
+        None => {}
     }
-    lines.pop();
-    let title = match model.prompts.len() {
-        1 => format!(" {} asks ", prompt.target),
-        more => format!(" {} asks (1 of {more}) ", prompt.target),
+}
+
+/// The secret that is typed now, if keys go there.
+pub fn secret(model: &Model) -> Option<SecretPrompt> {
+    if action::context(model) != Context::Secret {
+        return None;
+    }
+    let Some(Front::Secret(prompt, request)) = front(model) else { return None };
+    Some(SecretPrompt {
+        id: prompt.id,
+        echo: request.echo,
+        may_reuse: request.may_reuse,
+        may_be_empty: request.what == SecretKind::Interactive,
+    })
+}
+
+/// Numbers of the host keys that stand whole in `area` (the body of the screen) and were not seen yet; `None` if there is
+/// nothing to see.
+pub fn unseen(model: &Model, area: Rect) -> Option<Vec<u64>> {
+    (front(model) == Some(Front::HostKeys)).then(|| host_keys::unseen(model, area)).flatten()
+}
+
+/// The room for lines in `area`: `columns` at most.
+fn room(area: Rect, columns: u16) -> (usize, usize) {
+    let (width, height) = if is_framed(area) {
+        (area.width.saturating_sub(4), area.height.saturating_sub(2))
+    } else {
+        (area.width, area.height)
     };
-    let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX);
-    let inner = super::open(frame, paint, area, columns, rows, title);
-    frame.render_widget(Paragraph::new(lines), inner);
+    (usize::from(width.min(columns)), usize::from(height))
+}
+
+fn is_framed(area: Rect) -> bool {
+    area.width >= FRAMED.0 && area.height >= FRAMED.1
+}
+
+/// Draws lines in the middle of `area`, in a frame where there is room for one.
+fn show(frame: &mut Frame<'_>, paint: Paint<'_>, area: Rect, columns: usize, title: &str, lines: Vec<Line<'_>>) {
+    let cells = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
+    let inner = if is_framed(area) {
+        super::open(frame, paint, area, cells(columns), cells(lines.len()), format!(" {title} "))
+    } else {
+        frame.render_widget(Clear, area);
+        area
+    };
+    frame.render_widget(Paragraph::new(lines).style(paint.theme.text), inner);
 }

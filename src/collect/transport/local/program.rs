@@ -33,6 +33,11 @@ fn search_path() -> OsString {
     path
 }
 
+/// Where `program` lies, as `command -v` finds it on the search path.
+pub(super) fn whereabouts(program: &str) -> Option<PathBuf> {
+    find(OsStr::new(program), &search_path())
+}
+
 /// Where `program` lies, as `command -v` finds it.
 fn find(program: &OsStr, path: &OsStr) -> Option<PathBuf> {
     let runs = |file: &Path| {
@@ -64,13 +69,15 @@ impl Drop for Group {
 
 /// Runs a program to its end, at most for `deadline`.
 pub(super) async fn run(argv: &[Word], keep: Option<Keep>, deadline: Duration) -> Given {
-    let words: Vec<OsString> = argv
-        .iter()
-        .flat_map(|word| match word {
-            Word::Plain(text) => vec![OsString::from(text)],
-            Word::Glob(pattern) => expand(pattern).into_iter().map(PathBuf::into_os_string).collect(),
-        })
-        .collect();
+    let words = argv.iter().flat_map(|word| match word {
+        Word::Plain(text) => vec![OsString::from(text)],
+        Word::Glob(pattern) => expand(pattern).into_iter().map(PathBuf::into_os_string).collect(),
+    });
+    run_words(words.collect(), keep, deadline).await
+}
+
+/// The same with words that are taken as they are.
+pub(super) async fn run_words(words: Vec<OsString>, keep: Option<Keep>, deadline: Duration) -> Given {
     let Some((program, arguments)) = words.split_first() else { return Given::status(127) };
     let said = |text: &str, status| {
         let stderr = format!("{}: {text}\n", program.to_string_lossy()).into_bytes();

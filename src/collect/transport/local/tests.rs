@@ -54,7 +54,7 @@ async fn natively(sources: &[Source]) -> Vec<Section> {
     let local = Local::new();
     let mut sections = Vec::new();
     for (index, &source) in sources.iter().enumerate() {
-        sections.push(local.read(index, source).await);
+        sections.push(local.read(index, source, None).await);
     }
     sections
 }
@@ -287,14 +287,14 @@ async fn a_file_that_hangs_times_out_alone_and_is_not_opened_twice() {
     assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo").success());
     let hung = source("hung", Read::Files(leaked(vec![leak(fifo.display().to_string())])));
     let local = Local::new();
-    let first = local.read(0, hung);
-    let other = local.read(1, source("other", Read::Files(&["/proc/uptime"])));
+    let first = local.read(0, hung, None);
+    let other = local.read(1, source("other", Read::Files(&["/proc/uptime"])), None);
     tokio::pin!(first);
     tokio::select! {
         _ = &mut first => panic!("nobody writes into the pipe"),
         section = other => assert_eq!(section.outcome, Outcome::Exit(0)),
     }
-    assert_eq!(local.read(0, hung).await.outcome, Outcome::TimedOut, "the first read is still out");
+    assert_eq!(local.read(0, hung, None).await.outcome, Outcome::TimedOut, "the first read is still out");
     std::fs::write(&fifo, "late\n").expect("a writer");
     assert_eq!(first.await.outcome, Outcome::Exit(0));
     assert!(local.hanging.lock().expect("not poisoned").is_empty());

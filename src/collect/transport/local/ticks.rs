@@ -13,12 +13,9 @@ use super::{Local, program};
 use crate::collect::lines::Lines;
 use crate::collect::transport::{Exec, Input, Output};
 use crate::fabric::{Outcome, Timestamp};
-use crate::probe::Word;
+use crate::probe::linux::queue_pairs;
 use crate::probe::linux::stream::native;
-
-/// What lists the queue pairs.
-const QUEUE_PAIRS: &[Word] =
-    &[Word::Plain("rdma"), Word::Plain("-j"), Word::Plain("res"), Word::Plain("show"), Word::Plain("qp")];
+use crate::probe::privilege::ByRoot;
 
 /// How long that may take.
 const QUEUE_PAIR_DEADLINE: Duration = Duration::from_secs(5);
@@ -76,21 +73,31 @@ async fn serve(local: &Local, nonce: &str, mut ticks: mpsc::Receiver<Input>, lin
             if !say(lines, answer).await {
                 return 0;
             }
-            if asked.contains('q') {
-                let given = program::run(QUEUE_PAIRS, None, QUEUE_PAIR_DEADLINE).await;
+            if asked.contains(['q', 's']) {
+                let by_root = asked.contains('s').then(by_root).flatten();
+                let given = match &by_root {
+                    Some(command) => program::run_words(super::words(command), None, QUEUE_PAIR_DEADLINE).await,
+                    None => program::run(queue_pairs::ARGV, None, QUEUE_PAIR_DEADLINE).await,
+                };
                 let status = match given.outcome {
                     Outcome::Exit(status) => status,
                     Outcome::TimedOut | Outcome::Cut => 124,
                 };
                 let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
                 let (stdout, stderr) = (text(&given.stdout), text(&given.stderr));
-                if !say(lines, native::queue_pair_lines(nonce, number, &stdout, &stderr, status)).await {
+                let path = by_root.as_ref().map(|command| command.path.as_str());
+                if !say(lines, native::queue_pair_lines(nonce, number, path, &stdout, &stderr, status)).await {
                     return 0;
                 }
             }
         }
     }
     0
+}
+
+/// What lists queue pairs by `sudo`; `None` without the program.
+fn by_root() -> Option<ByRoot> {
+    ByRoot::new(program::whereabouts("rdma")?.to_str()?, queue_pairs::ARGV)
 }
 
 /// False once nobody listens.

@@ -32,6 +32,7 @@ fn a_section_is_given_byte_for_byte_with_its_status_and_duration() {
                 duration: Some(Duration::from_millis(250)),
                 stdout: text.to_vec(),
                 stderr: b"oops\n".to_vec(),
+                command: None,
                 cut: 0
             }]
         );

@@ -133,8 +133,17 @@ pub fn tick_line(nonce: &str, number: u64, uptime: &str, values: &[Option<String
 
 /// The lines that carry the answer of `rdma -j res show qp`. `status` is its exit status: 127 if it is not installed, 124
 /// if it was ended at its deadline.
-pub fn queue_pair_lines(nonce: &str, number: u64, stdout: &str, stderr: &str, status: i32) -> Vec<String> {
-    let mut lines = vec![format!("{nonce} Q {number}")];
+/// `path` is that of the program if `sudo` ran it.
+pub fn queue_pair_lines(
+    nonce: &str,
+    number: u64,
+    path: Option<&str>,
+    stdout: &str,
+    stderr: &str,
+    status: i32,
+) -> Vec<String> {
+    let by_root = path.map_or(String::new(), |path| format!(" {path}"));
+    let mut lines = vec![format!("{nonce} Q {number}{by_root}")];
     lines.extend(stderr.lines().chain(stdout.lines()).map(str::to_owned));
     lines.push(format!("{nonce} E {number} {status}"));
     lines

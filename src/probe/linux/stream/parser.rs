@@ -16,6 +16,7 @@ use crate::fabric::{
 use crate::probe::linux::queue_pairs;
 use crate::probe::linux::rdma_files::{device_path, port_path};
 use crate::probe::linux::rdma_sysfs::numbered;
+use crate::probe::privilege;
 
 /// Most bytes kept of one answer of `rdma`.
 const MOST_QUEUE_PAIR_BYTES: usize = 4 << 20;
@@ -57,6 +58,8 @@ struct Header {
 #[derive(Debug)]
 struct QueuePairs {
     tick: u64,
+    /// Where the program lies, if `sudo` ran it.
+    path: String,
     text: String,
     cut: u64,
 }
@@ -145,8 +148,9 @@ impl StreamParser {
             "R" => self.ready(rest, at),
             "T" => self.tick(rest, at).map(StreamEvent::Tick),
             "Q" => {
-                self.queue_pairs =
-                    rest.trim().parse().ok().map(|tick| QueuePairs { tick, text: String::new(), cut: 0 });
+                let (tick, path) = rest.trim().split_once(' ').unwrap_or((rest.trim(), ""));
+                let path = path.trim().to_owned();
+                self.queue_pairs = tick.parse().ok().map(|tick| QueuePairs { tick, path, text: String::new(), cut: 0 });
                 None
             }
             "E" => self.end_of_queue_pairs(rest, at),
@@ -248,8 +252,11 @@ impl StreamParser {
                 line.starts_with(['[', '{', ' ', '\t']) || line.starts_with("link ") || !line.contains(": ")
             });
         let lines = |lines: Vec<&str>| lines.iter().fold(String::new(), |text, line| text + line + "\n");
-        let mut observation =
-            self.observation(QUEUE_PAIR_SOURCE, pairs.tick, "rdma -j res show qp", &lines(answer), at);
+        let command = match pairs.path.as_str() {
+            "" => "rdma -j res show qp".to_owned(),
+            path => privilege::shown(Text::new(path).as_str(), "-j res show qp"),
+        };
+        let mut observation = self.observation(QUEUE_PAIR_SOURCE, pairs.tick, &command, &lines(answer), at);
         observation.stderr = Arc::from(lines(complaint));
         observation.outcome = outcome;
         observation.cut = pairs.cut;

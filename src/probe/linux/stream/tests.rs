@@ -33,7 +33,7 @@ fn ticks(events: &[StreamEvent]) -> Vec<&Tick> {
 
 #[test]
 fn requests_are_lines() {
-    let line = |queue_pairs, rescan| TickRequest { number: 7, queue_pairs, rescan }.line();
+    let line = |queue_pairs, rescan| TickRequest { number: 7, queue_pairs, by_root: false, rescan }.line();
     assert_eq!(line(false, false), "7\n");
     assert_eq!(line(true, false), "7 q\n");
     assert_eq!(line(false, true), "7 r\n");
@@ -197,7 +197,7 @@ fn the_native_twin_makes_what_the_shell_makes() {
     }
     let mut native = parser();
     assert_eq!(feed(&mut native, lines.iter().map(String::as_str)), expected);
-    let lines = queue_pair_lines(NONCE, 4, "[]\n", "", 0);
+    let lines = queue_pair_lines(NONCE, 4, None, "[]\n", "", 0);
     let events = feed(&mut native, lines.iter().map(String::as_str));
     assert!(matches!(events.as_slice(), [StreamEvent::QueuePairs { tick: 4, .. }]), "{events:?}");
 }

@@ -68,6 +68,9 @@ struct ShownTarget {
     address: Option<String>,
     tags: Vec<String>,
     links: std::collections::BTreeMap<&'static str, String>,
+    /// The program alone: its arguments may say more than a terminal should show.
+    password_command: Option<String>,
+    legacy_algorithms: bool,
     line: u32,
 }
 
@@ -116,6 +119,8 @@ fn shown_target(target: &Target) -> ShownTarget {
         address: target.address.as_ref().map(ToString::to_string),
         tags: target.tags.clone(),
         links: named.into_iter().filter_map(|(key, value)| Some((key, value.clone()?))).collect(),
+        password_command: target.access.password_command.as_ref().and_then(|words| words.first().cloned()),
+        legacy_algorithms: target.access.legacy_algorithms,
         line: target.line,
     }
 }
@@ -144,6 +149,8 @@ fn text(loaded: &Loaded) -> String {
             let mut words = vec![format!("{}{system}", shown.kind)];
             words.extend(shown.address);
             words.extend((!shown.tags.is_empty()).then(|| format!("tags {}", shown.tags.join(", "))));
+            words.extend(shown.password_command.map(|program| format!("password from {program}")));
+            words.extend(shown.legacy_algorithms.then(|| "legacy algorithms".to_owned()));
             words.extend(shown.links.iter().map(|(key, value)| format!("{key} {value}")));
             Row::new(&shown.name, &format!("{}  (line {})", words.join("; "), shown.line))
         })

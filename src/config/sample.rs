@@ -32,6 +32,9 @@ pub const SAMPLE: &str = r###"## Configuration of rdmascope. Lines that begin wi
 ##          come from OpenSSH's own configuration (~/.ssh/config), as for `ssh`
 ## tags     words to find it by
 ## links    where it belongs: vm (its name in vSphere), host and switch (targets of this file), uplink, port
+## password_command    a program and its arguments, run without a shell; the first line that it prints is the password.
+##                     Without it keys are used, and what else the target asks for is asked for at the console
+## legacy_algorithms   true: also offer SHA-1 and CBC, for old switches that know nothing better
 
 # [[target]]
 # name = "gpu-vm-01"
@@ -49,6 +52,7 @@ pub const SAMPLE: &str = r###"## Configuration of rdmascope. Lines that begin wi
 # name = "esx-01"
 # kind = "esxi"
 # address = "root@esx-01.example.com"
+# password_command = ["pass", "show", "esx-01/root"]
 # links = { switch = "leaf-1", port = "Ethernet1/1" }
 
 # [[target]]
@@ -56,6 +60,7 @@ pub const SAMPLE: &str = r###"## Configuration of rdmascope. Lines that begin wi
 # kind = "switch"
 # system = "eos"
 # address = "admin@[2001:db8::1]:22"
+# legacy_algorithms = true
 
 # [[target]]
 # name = "here"

@@ -3,7 +3,7 @@
 
 use super::address::Address;
 use super::error::{Defect, nearest, quoted};
-use super::inventory::{Inventory, Kind, Links, Target};
+use super::inventory::{Access, Inventory, Kind, Links, Target};
 
 impl Target {
     /// This machine.
@@ -14,6 +14,7 @@ impl Target {
             address: None,
             tags: Vec::new(),
             links: Links::default(),
+            access: Access::default(),
             line: 0,
         }
     }
@@ -36,6 +37,7 @@ impl Target {
             address: Some(address),
             tags: Vec::new(),
             links: Links::default(),
+            access: Access::default(),
             line: 0,
         })
     }

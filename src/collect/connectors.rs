@@ -10,7 +10,7 @@ use super::kind;
 use super::link::{BatchError, Connector, Failure, Link};
 use super::shell::ShellLink;
 use super::transport::local::Local;
-use super::transport::ssh::{self, Connected, Route};
+use super::transport::ssh::{self, Caller, Connected, Memory, Route};
 use super::transport::{Asker, Exec, TransportError};
 use crate::app::Problem;
 use crate::fabric::{TargetId, Text};
@@ -72,12 +72,13 @@ pub struct SshConnector {
     resolve: Resolve,
     asker: Asker,
     known_linux: bool,
+    memory: Memory,
 }
 
 impl SshConnector {
     /// A connector to `target`. Its system is asked for first, unless it is known to be Linux.
     pub fn new(target: TargetId, resolve: Resolve, asker: Asker, known_linux: bool) -> Self {
-        Self { target, resolve, asker, known_linux }
+        Self { target, resolve, asker, known_linux, memory: Memory::default() }
     }
 }
 
@@ -90,9 +91,14 @@ impl std::fmt::Debug for SshConnector {
 impl Connector for SshConnector {
     type Link = ShellLink<Connected>;
 
+    fn wanted(&self) {
+        self.memory.permit();
+    }
+
     async fn connect(&self) -> Result<Self::Link, Failure> {
         let route = (self.resolve)().await.map_err(Failure::lasting)?;
-        let connected = ssh::connect(&self.target, &route, &self.asker)
+        let caller = Caller { target: &self.target, asker: &self.asker, memory: &self.memory };
+        let connected = ssh::connect(caller, &route)
             .await
             .map_err(|error| Failure { problem: error.problem(&self.target), retry: error.retry() })?;
         if !self.known_linux

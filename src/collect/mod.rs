@@ -11,6 +11,7 @@ pub mod lines;
 pub mod link;
 pub mod outlet;
 pub mod poller;
+pub mod process_group;
 pub mod rounds;
 pub mod sampler;
 pub mod schedule;

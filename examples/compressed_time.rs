@@ -135,7 +135,7 @@ fn main() {
             let values: Vec<Option<String>> = files.iter().map(|path| Some(value(path, second, number))).collect();
             let mut lines = vec![tick_line(NONCE, second, &format!("{second}.00"), &values)];
             if second % 5 == 0 {
-                lines.extend(queue_pair_lines(NONCE, second, &queue_pairs(second, minutes), "", 0));
+                lines.extend(queue_pair_lines(NONCE, second, None, &queue_pairs(second, minutes), "", 0));
             }
             for line in lines {
                 let message = match parser.line(&line, at(second)) {

@@ -62,8 +62,8 @@ fn a_valid_inventory_says_what_it_says() {
             ("gpu-vm-01", Some(Kind::Linux), at("root@192.0.2.11:2222"), 2),
             ("alias-only", None, at("alias-only"), 9),
             ("esx-01", Some(Kind::Esxi), at("root@[2001:db8::1]:22"), 12),
-            ("leaf-1", Some(Kind::Switch(SwitchSystem::NxOs)), at("leaf-1"), 20),
-            ("local", Some(Kind::Local), None, 25),
+            ("leaf-1", Some(Kind::Switch(SwitchSystem::NxOs)), at("leaf-1"), 21),
+            ("local", Some(Kind::Local), None, 27),
         ]
     );
     let guest = inventory.get("gpu-vm-01").expect("it is there");
@@ -71,6 +71,9 @@ fn a_valid_inventory_says_what_it_says() {
     assert_eq!((guest.links.vm.as_deref(), guest.links.host.as_deref()), (Some("GPU VM 01"), Some("esx-01")));
     let host = inventory.get("esx-01").expect("it is there");
     assert_eq!((host.links.switch.as_deref(), host.links.port.as_deref()), (Some("leaf-1"), Some("Ethernet1/1")));
+    let command = ["pass", "show", "esx 01", ""].map(str::to_owned).to_vec();
+    assert_eq!((&host.access.password_command, host.access.legacy_algorithms), (&Some(command), false));
+    assert!(inventory.get("leaf-1").is_some_and(|switch| switch.access.legacy_algorithms));
 }
 
 #[test]

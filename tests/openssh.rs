@@ -67,6 +67,20 @@ fn setting() -> impl Strategy<Value = String> {
         ]),
         chosen(&["ProxyCommand nc %h %p", "BindInterface eth7", "AddressFamily inet", "PubkeyAuthentication no"]),
         chosen(&[
+            "ProxyCommand \"a b\"  -x %r %n # no comment",
+            "BatchMode yes",
+            "HashKnownHosts yes",
+            "BindAddress ::1"
+        ]),
+        chosen(&[
+            "KbdInteractiveAuthentication no",
+            "ChallengeResponseAuthentication yes",
+            "PasswordAuthentication no",
+            "NumberOfPasswordPrompts 0",
+            "PreferredAuthentications password,publickey",
+            "PreferredAuthentications gssapi-with-mic"
+        ]),
+        chosen(&[
             "Compression yes",
             "ControlPath ~/%C",
             "ServerAliveInterval 5",

@@ -70,6 +70,9 @@ struct ShownTarget {
     tags: Vec<String>,
     links: std::collections::BTreeMap<&'static str, String>,
     r#become: &'static str,
+    /// The program alone: its arguments may say more than a terminal should show.
+    password_command: Option<String>,
+    legacy_algorithms: bool,
     line: u32,
 }
 
@@ -119,6 +122,8 @@ fn shown_target(target: &Target) -> ShownTarget {
         tags: target.tags.clone(),
         links: named.into_iter().filter_map(|(key, value)| Some((key, value.clone()?))).collect(),
         r#become: target.by.name(),
+        password_command: target.access.password_command.as_ref().and_then(|words| words.first().cloned()),
+        legacy_algorithms: target.access.legacy_algorithms,
         line: target.line,
     }
 }
@@ -148,6 +153,8 @@ fn text(loaded: &Loaded) -> String {
             words.extend(shown.address);
             words.extend((!shown.tags.is_empty()).then(|| format!("tags {}", shown.tags.join(", "))));
             words.extend((target.by != Become::None).then(|| format!("become {}", shown.r#become)));
+            words.extend(shown.password_command.map(|program| format!("password from {program}")));
+            words.extend(shown.legacy_algorithms.then(|| "legacy algorithms".to_owned()));
             words.extend(shown.links.iter().map(|(key, value)| format!("{key} {value}")));
             Row::new(&shown.name, &format!("{}  (line {})", words.join("; "), shown.line))
         })

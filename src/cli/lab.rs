@@ -4,12 +4,13 @@
 use super::args::{DEFAULT_SEED, Global};
 use super::{Failure, Session};
 use crate::config::error::suggestion;
-use crate::config::inventory::Links;
+use crate::config::inventory::{Access, Links};
 use crate::config::{Defect, Inventory, Kind, Settings, Target};
 use crate::engine::plan::TargetPlan;
 use crate::engine::{settings, targets};
 use crate::lab::scenario::{self, Scenario};
 use crate::lab::{Delays, Lab, Options, Timing};
+use crate::probe::privilege::Become;
 
 /// What a command works on.
 pub struct Subject {
@@ -103,6 +104,8 @@ fn target(target: &crate::lab::Target) -> Target {
         address: None,
         tags: target.tags.iter().map(|&tag| tag.to_owned()).collect(),
         links: Links::default(),
+        by: Become::None,
+        access: Access::default(),
         line: 0,
     }
 }

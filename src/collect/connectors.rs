@@ -11,7 +11,7 @@ use super::link::{BatchError, Connector, Failure, Link};
 use super::privilege::{Privilege, Way};
 use super::shell::ShellLink;
 use super::transport::local::Local;
-use super::transport::ssh::{self, Connected, Route};
+use super::transport::ssh::{self, Caller, Connected, Memory, Route};
 use super::transport::{Asker, Exec, TransportError};
 use crate::app::Problem;
 use crate::fabric::{TargetId, Text};
@@ -109,6 +109,7 @@ pub struct SshConnector {
     resolve: Resolve,
     asker: Asker,
     known_linux: bool,
+    memory: Memory,
     privilege: Arc<Privilege>,
 }
 
@@ -116,7 +117,8 @@ impl SshConnector {
     /// A connector to `target`. Its system is asked for first, unless it is known to be Linux. Privileged commands are
     /// run in the way that `by` says.
     pub fn new(target: TargetId, resolve: Resolve, asker: Asker, known_linux: bool, by: Become) -> Self {
-        Self { target, resolve, asker, known_linux, privilege: Arc::new(Privilege::new(by)) }
+        let privilege = Arc::new(Privilege::new(by));
+        Self { target, resolve, asker, known_linux, memory: Memory::default(), privilege }
     }
 }
 
@@ -129,9 +131,14 @@ impl std::fmt::Debug for SshConnector {
 impl Connector for SshConnector {
     type Link = ShellLink<Connected>;
 
+    fn wanted(&self) {
+        self.memory.permit();
+    }
+
     async fn connect(&self) -> Result<Self::Link, Failure> {
         let route = (self.resolve)().await.map_err(Failure::lasting)?;
-        let connected = ssh::connect(&self.target, &route, &self.asker)
+        let caller = Caller { target: &self.target, asker: &self.asker, memory: &self.memory };
+        let connected = ssh::connect(caller, &route)
             .await
             .map_err(|error| Failure { problem: error.problem(&self.target), retry: error.retry() })?;
         if !self.known_linux

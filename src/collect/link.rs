@@ -100,6 +100,9 @@ pub trait Connector: Send + Sync + 'static {
     /// What it makes.
     type Link: Link;
 
+    /// The user asks for a connection: what needs a person may be asked for (again).
+    fn wanted(&self) {}
+
     /// Connects, once.
     fn connect(&self) -> impl Future<Output = Result<Self::Link, Failure>> + Send;
 }

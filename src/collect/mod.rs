@@ -12,6 +12,7 @@ pub mod link;
 pub mod outlet;
 pub mod poller;
 pub mod privilege;
+pub mod process_group;
 pub mod rounds;
 pub mod sampler;
 pub mod schedule;

@@ -85,18 +85,34 @@ impl<C: Connector> Poller<C> {
         loop {
             let attempt = backoff.failures().saturating_add(1);
             self.outlet.connection(Connection::Connecting { attempt }).await;
-            let connected = tokio::select! {
-                () = self.cancelled.cancelled() => break,
-                connected = self.connector.connect() => connected,
+            let connected = {
+                let connecting = self.connector.connect();
+                tokio::pin!(connecting);
+                loop {
+                    tokio::select! {
+                        () = self.cancelled.cancelled() => break None,
+                        connected = &mut connecting => break Some(connected),
+                        command = recv(&mut self.commands) => match command {
+                            // It may wait for something that will never come: it is begun anew.
+                            Command::Reconnect => {
+                                self.connector.wanted();
+                                backoff.reset();
+                                connecting.set(self.connector.connect());
+                                self.outlet.connection(Connection::Connecting { attempt: 1 }).await;
+                            }
+                            // Once it is connected everything is read.
+                            Command::ReadNow => {}
+                        }
+                    }
+                }
             };
+            let Some(connected) = connected else { break };
             let failure = match connected {
                 Err(failure) => failure,
                 Ok(link) => {
                     let began = Instant::now();
                     let connection = Connection::Connected { since: Timestamp::now(), via: link.described() };
                     self.outlet.connection(connection).await;
-                    // What was asked for meanwhile is what happens now anyway.
-                    while self.commands.try_recv().is_ok() {}
                     let end = self.session(&link, &mut samples, &sequence).await;
                     // A target that does not answer any more must not hold up the next try.
                     let _ = timeout(CLOSE_DEADLINE, link.close()).await;
@@ -104,6 +120,7 @@ impl<C: Connector> Poller<C> {
                     match end {
                         SessionEnd::Cancelled => break,
                         SessionEnd::Asked => {
+                            self.connector.wanted();
                             samples.gap().await;
                             backoff.reset();
                             continue;
@@ -129,11 +146,9 @@ impl<C: Connector> Poller<C> {
         let target = self.outlet.target().clone();
         let commands = async {
             loop {
-                match self.commands.recv().await {
-                    Some(Command::ReadNow) => read_now.notify_one(),
-                    Some(Command::Reconnect) => return,
-                    // Nobody can ask any more.
-                    None => std::future::pending().await,
+                match recv(&mut self.commands).await {
+                    Command::ReadNow => read_now.notify_one(),
+                    Command::Reconnect => return,
                 }
             }
         };
@@ -182,6 +197,7 @@ impl<C: Connector> Poller<C> {
                 () = &mut time => return true,
                 command = self.commands.recv() => match command {
                     Some(Command::Reconnect) => {
+                        self.connector.wanted();
                         backoff.reset();
                         return true;
                     }
@@ -197,5 +213,13 @@ impl<C: Connector> Poller<C> {
                 }
             }
         }
+    }
+}
+
+/// The next command; where nobody can ask any more there is none, ever.
+async fn recv(commands: &mut mpsc::Receiver<Command>) -> Command {
+    match commands.recv().await {
+        Some(command) => command,
+        None => std::future::pending().await,
     }
 }

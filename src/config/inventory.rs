@@ -87,6 +87,16 @@ pub struct Links {
     pub port: Option<String>,
 }
 
+/// How a target is logged in to, beyond what OpenSSH's configuration says. It holds for the target itself, not for jump
+/// hosts on the way there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// A program and its arguments; the first line that it prints is the password. No shell is involved.
+    pub password_command: Option<Vec<String>>,
+    /// Also offer algorithms with SHA-1 or CBC, for old switches.
+    pub legacy_algorithms: bool,
+}
+
 /// One target of the inventory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
@@ -102,6 +112,8 @@ pub struct Target {
     pub links: Links,
     /// How commands that tell more to root are run there (`become`).
     pub by: Become,
+    /// How it is logged in to.
+    pub access: Access,
     /// Line of the file where it begins, from 1; 0 if it stands in no file.
     pub line: u32,
 }
@@ -113,7 +125,8 @@ pub struct Inventory {
     pub targets: Vec<Target>,
 }
 
-const KEYS: &[&str] = &["name", "kind", "system", "address", "tags", "links", "become"];
+const KEYS: &[&str] =
+    &["name", "kind", "system", "address", "tags", "links", "become", "password_command", "legacy_algorithms"];
 const LINK_KEYS: &[&str] = &["vm", "host", "uplink", "switch", "port"];
 
 impl Inventory {
@@ -201,6 +214,9 @@ struct Entry {
     tags: Vec<String>,
     links: Links,
     by: Option<(String, usize)>,
+    access: Access,
+    /// The first key of `access` and where it stands.
+    access_at: Option<(&'static str, usize)>,
 }
 
 impl Entry {
@@ -225,6 +241,14 @@ impl Entry {
                 "tags" => entry.tags = reader.labels("tags", item),
                 "links" => entry.links = read_links(reader, item, &mut places),
                 "become" => entry.by = reader.text("become", item).map(|text| (text, offset)),
+                "password_command" => {
+                    entry.access_at.get_or_insert(("password_command", key.span().start));
+                    entry.access.password_command = read_command(reader, "password_command", item);
+                }
+                "legacy_algorithms" => {
+                    entry.access_at.get_or_insert(("legacy_algorithms", key.span().start));
+                    entry.access.legacy_algorithms = reader.flag("legacy_algorithms", item).unwrap_or_default();
+                }
                 _ => reader.unknown_key(key, " in [[target]]", KEYS),
             }
         }
@@ -232,6 +256,9 @@ impl Entry {
             reader.defect(at, "this target has no \"name\"");
         }
         let kind = entry.kind(reader, at);
+        if let (Some(Kind::Local), Some((key, offset))) = (kind, entry.access_at) {
+            reader.defect(offset, format!("a target of kind \"local\" is this machine and takes no \"{key}\""));
+        }
         let name = entry.name?;
         let address = match (kind, entry.address) {
             (Some(Kind::Local), Some((_, offset))) => {
@@ -256,7 +283,8 @@ impl Entry {
         }
         let by = read_become(reader, entry.by, kind);
         let line = reader.line(at);
-        Some((Target { name, kind, address, tags: entry.tags, links: entry.links, by, line }, places))
+        let Self { tags, links, access, .. } = entry;
+        Some((Target { name, kind, address, tags, links, by, access, line }, places))
     }
 
     fn kind(&self, reader: &mut Reader<'_>, at: usize) -> Option<Kind> {
@@ -321,6 +349,27 @@ fn read_become(reader: &mut Reader<'_>, given: Option<(String, usize)>, kind: Op
         return Become::None;
     }
     by
+}
+
+/// A command as a list: the program, then its arguments. One text would need a shell to take it apart.
+fn read_command(reader: &mut Reader<'_>, name: &str, item: &Item<'_>) -> Option<Vec<String>> {
+    let offset = item.span().start;
+    let Some(array) = item.get_ref().as_array() else {
+        let what = format!("\"{name}\" must be a list, [\"program\", \"argument\"]; no shell takes a text apart");
+        reader.defect(offset, what);
+        return None;
+    };
+    let words: Option<Vec<String>> = array.iter().map(|element| reader.text(name, element)).collect();
+    let words = words?;
+    if words.first().is_none_or(|program| program.trim().is_empty()) {
+        reader.defect(offset, format!("\"{name}\" names no program"));
+        return None;
+    }
+    if words.iter().any(|word| word.contains('\0')) {
+        reader.defect(offset, format!("\"{name}\" holds a character that no command can be given"));
+        return None;
+    }
+    Some(words)
 }
 
 fn read_links(reader: &mut Reader<'_>, item: &Item<'_>, places: &mut Vec<LinkPlace>) -> Links {

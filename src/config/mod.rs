@@ -11,7 +11,7 @@ pub mod target;
 
 pub use address::Address;
 pub use error::{Defect, Defects};
-pub use inventory::{Inventory, Kind, Links, SwitchSystem, Target};
+pub use inventory::{Access, Inventory, Kind, Links, SwitchSystem, Target};
 pub use settings::{GlyphSet, Setting, Settings, Whence};
 
 use reader::Reader;

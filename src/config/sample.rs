@@ -40,6 +40,9 @@ pub const SAMPLE: &str = r###"## Configuration of rdmascope. Lines that begin wi
 ##          asks for a password, and what sudo refuses is told with the line that would allow it. For the user "lab":
 ##            lab ALL=(root) NOPASSWD: /usr/sbin/rdma -j res show qp, /usr/bin/dmesg ""
 ##          (put it into a file by `visudo -f /etc/sudoers.d/rdmascope`). sudo notes each run in the target's own log
+## password_command    a program and its arguments, run without a shell; the first line that it prints is the password.
+##                     Without it keys are used, and what else the target asks for is asked for at the console
+## legacy_algorithms   true: also offer SHA-1 and CBC, for old switches that know nothing better
 
 # [[target]]
 # name = "gpu-vm-01"
@@ -58,6 +61,7 @@ pub const SAMPLE: &str = r###"## Configuration of rdmascope. Lines that begin wi
 # name = "esx-01"
 # kind = "esxi"
 # address = "root@esx-01.example.com"
+# password_command = ["pass", "show", "esx-01/root"]
 # links = { switch = "leaf-1", port = "Ethernet1/1" }
 
 # [[target]]
@@ -65,6 +69,7 @@ pub const SAMPLE: &str = r###"## Configuration of rdmascope. Lines that begin wi
 # kind = "switch"
 # system = "eos"
 # address = "admin@[2001:db8::1]:22"
+# legacy_algorithms = true
 
 # [[target]]
 # name = "here"

@@ -3,7 +3,7 @@
 
 use super::address::Address;
 use super::error::{Defect, nearest, quoted};
-use super::inventory::{Inventory, Kind, Links, Target};
+use super::inventory::{Access, Inventory, Kind, Links, Target};
 use crate::probe::privilege::Become;
 
 impl Target {
@@ -16,6 +16,7 @@ impl Target {
             tags: Vec::new(),
             links: Links::default(),
             by: Become::None,
+            access: Access::default(),
             line: 0,
         }
     }
@@ -39,6 +40,7 @@ impl Target {
             tags: Vec::new(),
             links: Links::default(),
             by: Become::None,
+            access: Access::default(),
             line: 0,
         })
     }

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, getuid, kill_process_group};
+use rustix::process::getuid;
 
 use super::settings::{read_text, reason};
 use crate::app::Problem;
+use crate::collect::process_group::ProcessGroup;
 use crate::config::Address;
 use crate::config::openssh::{Base, Included, OpenSshError, Reading, Resolved, Surroundings, parse_files, parse_ssh_g};
 use crate::fabric::Text;
@@ -69,19 +70,6 @@ impl ResolveError {
     }
 }
 
-/// A running `ssh -G` with what a `Match exec` started: at its deadline, or when nobody waits for it any more, all of it
-/// ends.
-struct Group(Option<Pid>);
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        if let Some(group) = self.0 {
-            // It may have ended just now.
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-    }
-}
-
 /// Asks OpenSSH about hosts.
 #[derive(Clone, Debug)]
 pub struct HostResolver {
@@ -104,6 +92,11 @@ impl HostResolver {
         self.program = program.into();
         self.deadline = deadline;
         self
+    }
+
+    /// The file that replaces OpenSSH's own configuration, if one was given.
+    pub fn ssh_config(&self) -> Option<&Path> {
+        self.ssh_config.as_deref()
     }
 
     /// The settings for one host.
@@ -130,7 +123,9 @@ impl HostResolver {
             command.arg("-p").arg(port.to_string());
         }
         command.arg("--").arg(&address.host);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true).process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // With what a `Match exec` started: at the deadline, or when nobody waits for it any more, all of it ends.
+        ProcessGroup::lead(&mut command);
         let child = match command.spawn() {
             Ok(child) => child,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -138,12 +133,12 @@ impl HostResolver {
                 return Err(ResolveError::Unreadable { path: self.program.display().to_string(), why: reason(&error) });
             }
         };
-        let mut group = Group(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw));
+        let mut group = ProcessGroup::of(&child);
         let host = address.host.clone();
         let Ok(ended) = tokio::time::timeout(self.deadline, child.wait_with_output()).await else {
             return Err(ResolveError::TimedOut { host, deadline: self.deadline });
         };
-        group.0 = None;
+        group.ended();
         let output = ended.map_err(|error| ResolveError::Unreadable {
             path: self.program.display().to_string(),
             why: reason(&error),

@@ -1,14 +1,18 @@
 //! Questions of transports on their way to the person at the console, and the answers on their way back.
+//!
+//! A secret goes to the one target that asked for it. Only where the user says so may others have it that ask for the
+//! same: then the first target tries it alone and the others wait; if it is right they get it without being shown, and
+//! the first time that it is wrong it is forgotten for all. So a mistyped password is sent once, however many ask.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::app::{Answer, Connection, Message, Prompt};
-use crate::collect::transport::Question;
-use crate::fabric::Timestamp;
+use crate::app::{Answer, Connection, Message, Prompt, PromptKind, Secret};
+use crate::collect::transport::{Call, Notice, Question, Reuse};
+use crate::fabric::{TargetId, Timestamp};
 
 /// The questions that are open.
 #[derive(Clone, Debug, Default)]
@@ -19,160 +23,253 @@ pub struct Questions {
 #[derive(Debug, Default)]
 struct Open {
     asked: u64,
-    answers: BTreeMap<u64, oneshot::Sender<Answer>>,
+    shown: BTreeMap<u64, Shown>,
+    shared: BTreeMap<String, Shared>,
+    changes: watch::Sender<()>,
+}
+
+/// A question that the user sees.
+#[derive(Debug)]
+struct Shown {
+    /// What it asks for, if others may ask for the same.
+    of: Option<String>,
+    reply: oneshot::Sender<Reply>,
+}
+
+/// What comes back for a question that the user sees.
+#[derive(Debug)]
+enum Reply {
+    /// The user's answer.
+    Answer(Answer),
+    /// Somebody else tries an answer that may do for this one, too.
+    Wait,
+}
+
+/// A secret that several may have.
+#[derive(Debug)]
+enum Shared {
+    /// One target tries it.
+    Tried,
+    /// It was right.
+    Good(Secret),
+}
+
+/// What is known of a shared secret.
+enum Known {
+    Nothing,
+    Tried,
+    Good(Secret),
+}
+
+/// Where the messages go, and until when.
+#[derive(Clone)]
+struct Outward {
+    messages: mpsc::Sender<Message>,
+    cancelled: CancellationToken,
+}
+
+impl Outward {
+    /// Sends a message; false if everything ends.
+    async fn send(&self, message: Message) -> bool {
+        tokio::select! {
+            () = self.cancelled.cancelled() => false,
+            sent = self.messages.send(message) => sent.is_ok(),
+        }
+    }
+
+    async fn connection(&self, target: &TargetId, connection: Connection) -> bool {
+        self.send(Message::Connection { target: target.clone(), at: Timestamp::now(), connection }).await
+    }
 }
 
 impl Questions {
     /// Answers a question. One that is not open any more has been withdrawn.
     pub fn answer(&self, id: u64, answer: Answer) {
-        if let Some(waiting) = self.close(id) {
+        if let Some(shown) = self.close(id) {
             // Its asker may have gone just now.
-            let _ = waiting.send(answer);
+            let _ = shown.reply.send(Reply::Answer(answer));
         }
     }
 
-    /// Passes questions on as messages until it is cancelled or nobody can ask any more.
+    /// Passes questions and news on as messages until it is cancelled or nobody can ask any more.
     pub async fn run(
         self,
-        mut asked: mpsc::Receiver<Question>,
+        mut calls: mpsc::Receiver<Call>,
         messages: mpsc::Sender<Message>,
         cancelled: CancellationToken,
     ) {
+        let outward = Outward { messages, cancelled };
         loop {
-            let question = tokio::select! {
-                () = cancelled.cancelled() => return,
-                question = asked.recv() => question,
+            let call = tokio::select! {
+                () = outward.cancelled.cancelled() => return,
+                call = calls.recv() => call,
             };
-            let Some(question) = question else { return };
-            tokio::spawn(self.clone().ask(question, messages.clone(), cancelled.clone()));
-        }
-    }
-
-    async fn ask(self, question: Question, messages: mpsc::Sender<Message>, cancelled: CancellationToken) {
-        let Question { target, kind, answer: mut asker } = question;
-        let (sender, mut answer) = oneshot::channel();
-        let id = self.open(sender);
-        let state = |connection| Message::Connection { target: target.clone(), at: Timestamp::now(), connection };
-        let prompt = Prompt { id, target: target.clone(), kind };
-        let asking = async {
-            let _ = messages.send(state(Connection::Asking)).await;
-            let _ = messages.send(Message::Asked { at: Timestamp::now(), prompt }).await;
-        };
-        tokio::select! {
-            () = cancelled.cancelled() => return,
-            () = asking => {}
-        }
-        let message = tokio::select! {
-            () = cancelled.cancelled() => return,
-            answer = &mut answer => {
-                // Without an answer the question is dropped, which says that nobody is there.
-                if let Ok(answer) = answer {
-                    let _ = asker.send(answer);
+            match call {
+                Some(Call::Ask(question)) => {
+                    tokio::spawn(self.clone().ask(question, outward.clone()));
                 }
-                state(Connection::Connecting { attempt: 1 })
+                Some(Call::Tell(Notice { target, severity, text })) => {
+                    outward.send(Message::Notice { target: Some(target), at: Timestamp::now(), severity, text }).await;
+                }
+                None => return,
             }
-            () = asker.closed() => {
-                self.close(id);
-                Message::Withdrawn { id }
-            }
-        };
-        tokio::select! {
-            () = cancelled.cancelled() => {}
-            _ = messages.send(message) => {}
         }
     }
 
-    fn open(&self, answer: oneshot::Sender<Answer>) -> u64 {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+    async fn ask(self, question: Question, outward: Outward) {
+        let Question { target, kind, reuse, answer: mut asker } = question;
+        let (of, verdict) = match reuse {
+            Some(Reuse { of, verdict }) => (Some(of), Some(verdict)),
+            None => (None, None),
+        };
+        let mut changes = self.lock().changes.subscribe();
+        loop {
+            match self.known(of.as_deref()) {
+                Known::Good(secret) => {
+                    let _ = asker.send(Answer::Secret { secret: secret.clone(), reuse: true });
+                    self.judge_good(of.as_deref(), &secret, verdict, &outward).await;
+                    return;
+                }
+                Known::Tried => {
+                    tokio::select! {
+                        () = outward.cancelled.cancelled() => return,
+                        () = asker.closed() => return,
+                        changed = changes.changed() => if changed.is_err() { return },
+                    }
+                    continue;
+                }
+                Known::Nothing => {}
+            }
+            let (id, reply) = self.show(of.clone());
+            let prompt = Prompt { id, target: target.clone(), kind: kind.clone() };
+            outward.connection(&target, Connection::Asking).await;
+            if !outward.send(Message::Asked { at: Timestamp::now(), prompt }).await {
+                return;
+            }
+            let reply = tokio::select! {
+                () = outward.cancelled.cancelled() => return,
+                reply = reply => reply,
+                () = asker.closed() => {
+                    self.close(id);
+                    outward.send(Message::Withdrawn { id }).await;
+                    return;
+                }
+            };
+            match reply {
+                Ok(Reply::Answer(answer)) => {
+                    let shared = match (&answer, &of) {
+                        (Answer::Secret { secret, reuse: true }, Some(of)) if is_secret(&kind) => {
+                            self.try_first(of);
+                            Some((of.clone(), secret.clone()))
+                        }
+                        _ => None,
+                    };
+                    let taken = asker.send(answer).is_ok();
+                    outward.connection(&target, Connection::Connecting { attempt: 1 }).await;
+                    if let Some((of, secret)) = shared {
+                        self.judge_first(of, secret, verdict.filter(|_| taken), &outward).await;
+                    }
+                    return;
+                }
+                Ok(Reply::Wait) => {
+                    outward.send(Message::Withdrawn { id }).await;
+                }
+                // Without an answer the question is dropped, which says that nobody is there.
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Waits for the verdict on a secret that one target tries for all. Without one it is as good as wrong: it is not
+    /// tried on others.
+    async fn judge_first(
+        &self,
+        of: String,
+        secret: Secret,
+        verdict: Option<oneshot::Receiver<bool>>,
+        outward: &Outward,
+    ) {
+        let right = tokio::select! {
+            () = outward.cancelled.cancelled() => false,
+            right = async { match verdict { Some(verdict) => verdict.await.unwrap_or(false), None => false } } => right,
+        };
+        let mut open = self.lock();
+        if right {
+            open.shared.insert(of, Shared::Good(secret));
+        } else {
+            open.shared.remove(&of);
+        }
+        open.changes.send_replace(());
+    }
+
+    /// Waits for the verdict on a secret that was right elsewhere: if it is wrong here, nobody gets it any more.
+    async fn judge_good(
+        &self,
+        of: Option<&str>,
+        secret: &Secret,
+        verdict: Option<oneshot::Receiver<bool>>,
+        outward: &Outward,
+    ) {
+        let (Some(of), Some(verdict)) = (of, verdict) else { return };
+        let right = tokio::select! {
+            () = outward.cancelled.cancelled() => return,
+            // A login that broke off says nothing about the secret.
+            right = verdict => right.unwrap_or(true),
+        };
+        let mut open = self.lock();
+        if !right && matches!(open.shared.get(of), Some(Shared::Good(known)) if known == secret) {
+            open.shared.remove(of);
+            open.changes.send_replace(());
+        }
+    }
+
+    fn known(&self, of: Option<&str>) -> Known {
+        match of.and_then(|of| {
+            self.lock().shared.get(of).map(|shared| match shared {
+                Shared::Tried => Known::Tried,
+                Shared::Good(secret) => Known::Good(secret.clone()),
+            })
+        }) {
+            Some(known) => known,
+            None => Known::Nothing,
+        }
+    }
+
+    fn show(&self, of: Option<String>) -> (u64, oneshot::Receiver<Reply>) {
+        let (reply, replied) = oneshot::channel();
+        let mut open = self.lock();
         open.asked += 1;
         let id = open.asked;
-        open.answers.insert(id, answer);
-        id
+        open.shown.insert(id, Shown { of, reply });
+        (id, replied)
     }
 
-    fn close(&self, id: u64) -> Option<oneshot::Sender<Answer>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).answers.remove(&id)
+    /// From now on others who ask for the same wait.
+    fn try_first(&self, of: &str) {
+        let mut open = self.lock();
+        open.shared.insert(of.to_owned(), Shared::Tried);
+        let others: Vec<u64> =
+            open.shown.iter().filter(|(_, shown)| shown.of.as_deref() == Some(of)).map(|(id, _)| *id).collect();
+        for id in others {
+            if let Some(shown) = open.shown.remove(&id) {
+                let _ = shown.reply.send(Reply::Wait);
+            }
+        }
     }
+
+    fn close(&self, id: u64) -> Option<Shown> {
+        self.lock().shown.remove(&id)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_secret(kind: &PromptKind) -> bool {
+    matches!(kind, PromptKind::Secret(_))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::app::{PromptKind, UnknownHostKey};
-    use crate::fabric::{TargetId, Text};
-
-    fn question(target: &str) -> (Question, oneshot::Receiver<Answer>) {
-        let (answer, answered) = oneshot::channel();
-        let kind = PromptKind::UnknownHostKey(UnknownHostKey {
-            host: Text::new("h"),
-            algorithm: Text::new("ssh-ed25519"),
-            fingerprint: Text::new("SHA256:x"),
-            recorded_in: Text::new("known_hosts"),
-        });
-        (Question { target: TargetId::new(target), kind, answer }, answered)
-    }
-
-    async fn asked(messages: &mut mpsc::Receiver<Message>) -> Prompt {
-        loop {
-            match messages.recv().await.expect("the engine lives") {
-                Message::Asked { prompt, .. } => return prompt,
-                Message::Connection { .. } => {}
-                other => panic!("{other:?}"),
-            }
-        }
-    }
-
-    #[tokio::test]
-    async fn each_answer_finds_its_asker() {
-        let (asker, questions) = mpsc::channel(4);
-        let (sender, mut messages) = mpsc::channel(16);
-        let cancelled = CancellationToken::new();
-        let open = Questions::default();
-        let task = tokio::spawn(open.clone().run(questions, sender, cancelled.clone()));
-        let (one, one_answer) = question("one");
-        let (two, two_answer) = question("two");
-        asker.send(one).await.expect("the engine lives");
-        let first = asked(&mut messages).await;
-        asker.send(two).await.expect("the engine lives");
-        let second = asked(&mut messages).await;
-        assert_eq!((first.target.as_str(), second.target.as_str()), ("one", "two"));
-        assert_ne!(first.id, second.id);
-        open.answer(second.id, Answer::Refuse);
-        open.answer(first.id, Answer::Accept);
-        open.answer(first.id, Answer::Refuse);
-        open.answer(77, Answer::Accept);
-        assert_eq!(one_answer.await, Ok(Answer::Accept));
-        assert_eq!(two_answer.await, Ok(Answer::Refuse));
-        cancelled.cancel();
-        task.await.expect("it ends when asked to");
-    }
-
-    #[tokio::test]
-    async fn a_question_whose_connection_ended_is_withdrawn() {
-        let (asker, questions) = mpsc::channel(4);
-        let (sender, mut messages) = mpsc::channel(16);
-        let open = Questions::default();
-        tokio::spawn(open.clone().run(questions, sender, CancellationToken::new()));
-        let (one, answer) = question("one");
-        asker.send(one).await.expect("the engine lives");
-        let prompt = asked(&mut messages).await;
-        drop(answer);
-        assert_eq!(messages.recv().await, Some(Message::Withdrawn { id: prompt.id }));
-        open.answer(prompt.id, Answer::Accept);
-        assert!(open.close(prompt.id).is_none());
-    }
-
-    #[tokio::test]
-    async fn a_console_that_ends_answers_nobody() {
-        let (asker, questions) = mpsc::channel(4);
-        let (sender, mut messages) = mpsc::channel(16);
-        let cancelled = CancellationToken::new();
-        let open = Questions::default();
-        tokio::spawn(open.clone().run(questions, sender, cancelled.clone()));
-        let (one, answer) = question("one");
-        asker.send(one).await.expect("the engine lives");
-        asked(&mut messages).await;
-        cancelled.cancel();
-        assert!(answer.await.is_err());
-    }
-}
+#[path = "questions_tests.rs"]
+mod tests;

@@ -1,6 +1,7 @@
 //! How the targets that the user named are reached: the inventory's words become plans, and a host's way there is found
 //! out through OpenSSH's settings, anew for every connection.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use futures::FutureExt as _;
@@ -13,7 +14,7 @@ use crate::collect::connectors::Resolve;
 use crate::collect::transport::ssh::Route;
 use crate::config::inventory::Kind;
 use crate::config::openssh::{HostSettings, Jump};
-use crate::config::{Address, Target};
+use crate::config::{Access, Address, Target};
 use crate::fabric::TargetId;
 
 /// How many jump hosts a way may have, those of jump hosts included: more is a circle.
@@ -28,9 +29,10 @@ pub fn plan(target: &Target, resolver: &HostResolver) -> TargetPlan {
         }
         (None, Some(Kind::Local)) => Way::Local,
         (None, kind) => match &target.address {
-            Some(address) => {
-                Way::Ssh { resolve: way_to(address.clone(), resolver.clone()), known_linux: kind == Some(Kind::Linux) }
-            }
+            Some(address) => Way::Ssh {
+                resolve: way_to(address.clone(), target.access.clone(), resolver.clone()),
+                known_linux: kind == Some(Kind::Linux),
+            },
             None => Way::Refused(Problem::new(
                 &format!("{id} has no address"),
                 "",
@@ -41,13 +43,13 @@ pub fn plan(target: &Target, resolver: &HostResolver) -> TargetPlan {
     TargetPlan { id, way, by: target.by }
 }
 
-fn way_to(address: Address, resolver: HostResolver) -> Resolve {
+fn way_to(address: Address, access: Access, resolver: HostResolver) -> Resolve {
     Arc::new(move || {
-        let (address, resolver) = (address.clone(), resolver.clone());
+        let (address, access, resolver) = (address.clone(), access.clone(), resolver.clone());
         async move {
             let mut hops = Vec::new();
             add_hops(&resolver, address, &mut hops).await?;
-            Ok(Route { hops })
+            Ok(Route { hops, access, ssh_config: resolver.ssh_config().map(Path::to_owned) })
         }
         .boxed()
     })

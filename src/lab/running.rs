@@ -22,9 +22,11 @@ use super::server::{Host, Parts};
 use crate::app::Problem;
 use crate::collect::transport::ssh::Route;
 use crate::config::Address;
+use crate::config::inventory::Access;
 use crate::config::openssh::{Base, Reading, Surroundings, parse_files};
 use crate::engine::plan::{TargetPlan, Way};
 use crate::fabric::TargetId;
+use crate::probe::privilege::Become;
 
 /// Threads for the servers.
 const WORKERS: usize = 2;
@@ -145,7 +147,7 @@ impl Lab {
             let route = route(&text, &path, &address);
             async move { route }.boxed()
         });
-        Some(TargetPlan { id: TargetId::new(name), way: Way::Ssh { resolve, known_linux: true } })
+        Some(TargetPlan { id: TargetId::new(name), way: Way::Ssh { resolve, known_linux: true }, by: Become::None })
     }
 
     /// How the engine reaches all of them.
@@ -282,7 +284,11 @@ fn route(text: &str, path: &str, address: &Address) -> Result<Route, Problem> {
     let file = Reading { path: path.to_owned(), text: text.to_owned(), base: Base::User };
     let resolved = parse_files(&[file], address, &Surroundings::default(), &mut |_| Vec::new());
     match resolved {
-        Ok(resolved) => Ok(Route { hops: vec![resolved.settings] }),
+        Ok(resolved) => Ok(Route {
+            hops: vec![resolved.settings],
+            access: Access::default(),
+            ssh_config: Some(PathBuf::from(path)),
+        }),
         Err(error) => Err(Problem::new(&error.to_string(), "", "this is a fault of the lab itself; report it")),
     }
 }

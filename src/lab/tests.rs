@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use super::testing::TestMachine;
 use super::*;
 use crate::app::{Connection, Effect, Message};
-use crate::collect::transport::ssh::{Connected, Deadlines, Route, connect_within};
+use crate::collect::transport::ssh::{Caller, ConnectError, Connected, Deadlines, Memory, Route, connect_within};
 use crate::collect::transport::{Output, TransportError};
 use crate::engine::once::{Collected, collect_once};
 use crate::engine::plan::{self, Way};
@@ -93,9 +93,19 @@ async fn route(lab: &Lab, name: &str) -> Route {
     resolve().await.expect("the lab's own configuration")
 }
 
+async fn connect_as(name: &str, route: &Route) -> Result<Connected, ConnectError> {
+    connect_in(name, route, Deadlines::default()).await
+}
+
+async fn connect_in(name: &str, route: &Route, deadlines: Deadlines) -> Result<Connected, ConnectError> {
+    let (target, memory) = (TargetId::new(name), Memory::default());
+    let caller = Caller { target: &target, asker: &None, memory: &memory };
+    connect_within(caller, route, deadlines).await
+}
+
 async fn connect(lab: &Lab, name: &str) -> Connected {
     let route = route(lab, name).await;
-    connect_within(&TargetId::new(name), &route, &None, Deadlines::default()).await.expect("the lab answers")
+    connect_as(name, &route).await.expect("the lab answers")
 }
 
 /// What a command gave: standard output, standard error, status.
@@ -262,15 +272,15 @@ fn only_the_lab_s_own_key_logs_in() {
     runtime.block_on(async {
         let mut stranger = route(&one, "pv-a").await;
         stranger.hops[0].identity_files = route(&two, "pv-a").await.hops[0].identity_files.clone();
-        let refused = connect_within(&TargetId::new("pv-a"), &stranger, &None, Deadlines::default()).await;
+        let refused = connect_as("pv-a", &stranger).await;
         let problem = refused.expect_err("another key").problem(&TargetId::new("pv-a"));
         assert!(problem.to_string().contains("refused"), "{problem}");
         let mut nobody = route(&one, "pv-a").await;
         nobody.hops[0].user = "nobody".to_owned();
-        assert!(connect_within(&TargetId::new("pv-a"), &nobody, &None, Deadlines::default()).await.is_err());
+        assert!(connect_as("pv-a", &nobody).await.is_err());
         let mut lab_user = route(&one, "pv-a").await;
         lab_user.hops[0].user = "lab".to_owned();
-        let connected = connect_within(&TargetId::new("pv-a"), &lab_user, &None, Deadlines::default()).await;
+        let connected = connect_as("pv-a", &lab_user).await;
         assert!(connected.is_ok(), "both accounts are everywhere");
     });
 }
@@ -369,7 +379,7 @@ async fn a_machine_that_hangs_takes_bytes_and_gives_none() {
     assert!(tokio::time::timeout(short, connected.exec("uname -s")).await.is_err());
     let deadlines = Deadlines { handshake: short, ..Deadlines::default() };
     let route = route(&lab, "pv-a").await;
-    let refused = connect_within(&TargetId::new("pv-a"), &route, &None, deadlines).await.expect_err("no greeting");
+    let refused = connect_in("pv-a", &route, deadlines).await.expect_err("no greeting");
     let problem = refused.problem(&TargetId::new("pv-a"));
     assert!(problem.what.contains("the server said nothing"), "{problem}");
     assert!(lab.suffer("hang", "pv-a", false));

@@ -4,8 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use rdmascope::app::{Answer, PromptKind};
-use rdmascope::collect::transport::Question;
 use rdmascope::collect::transport::ssh::{Failure, NotAccepted, Retry};
+use rdmascope::collect::transport::{Call, Question};
 use rdmascope::config::openssh::HostKeyChecking;
 use tokio::sync::mpsc;
 
@@ -22,8 +22,11 @@ fn known_hosts(server: &Server) -> String {
     std::fs::read_to_string(server.path("known_hosts")).unwrap_or_default()
 }
 
-async fn asked(questions: &mut mpsc::Receiver<Question>) -> Question {
-    tokio::time::timeout(PATIENCE, questions.recv()).await.expect("asked in time").expect("asked")
+async fn asked(calls: &mut mpsc::Receiver<Call>) -> Question {
+    match tokio::time::timeout(PATIENCE, calls.recv()).await.expect("asked in time").expect("asked") {
+        Call::Ask(question) => question,
+        Call::Tell(notice) => panic!("told, not asked: {notice:?}"),
+    }
 }
 
 fn not_accepted(failure: &Failure) -> NotAccepted {

@@ -20,24 +20,17 @@ const SHORT: Deadlines = Deadlines {
     tcp: Duration::from_millis(400),
     handshake: Duration::from_millis(400),
     login: Duration::from_millis(400),
+    password_command: Duration::from_millis(400),
+    answer: Duration::from_millis(400),
     command: Duration::from_millis(400),
 };
 
 fn settings(port: u16) -> HostSettings {
     HostSettings {
-        alias: "peer".to_owned(),
-        hostname: "127.0.0.1".to_owned(),
-        port,
-        user: "somebody".to_owned(),
-        identity_files: Vec::new(),
         identities_only: true,
         identity_agent: Some(IdentityAgent::None),
-        certificate_files: Vec::new(),
-        proxy_jump: Vec::new(),
-        user_known_hosts: Vec::new(),
-        global_known_hosts: Vec::new(),
-        host_key_alias: None,
         host_key_checking: HostKeyChecking::AcceptNew,
+        ..HostSettings::bare("somebody", "127.0.0.1", port)
     }
 }
 
@@ -157,7 +150,10 @@ async fn ports_and_names_that_are_nobody() {
 async fn without_a_common_algorithm_both_lists_are_told() {
     let Some(server) = Server::start("KexAlgorithms sntrup761x25519-sha512@openssh.com") else { return };
     let error = connect(server.settings()).await.expect_err("it fails");
-    let Failure::NoCommonAlgorithm { kind, ours, theirs } = &error.failure else { panic!("{error:?}") };
+    let Failure::NoCommonAlgorithm { kind, ours, theirs, legacy_would_help } = &error.failure else {
+        panic!("{error:?}")
+    };
+    assert!(!legacy_would_help);
     assert_eq!(*kind, "key exchange method");
     assert!(ours.iter().any(|name| name == "curve25519-sha256"), "{ours:?}");
     assert!(theirs.iter().any(|name| name.starts_with("sntrup761")), "{theirs:?}");

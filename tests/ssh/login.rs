@@ -3,19 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use rdmascope::collect::transport::ssh::{AgentState, Failure, KeysTried, Retry, SetAsideReason};
-use rdmascope::config::openssh::IdentityAgent;
+use rdmascope::app::SecretKind;
+use rdmascope::collect::transport::ssh::{AgentState, Failure, KeysTried, NotGiven, Retry, SetAsideReason};
+use rdmascope::config::openssh::{IdentityAgent, LoginMethod};
 
 use crate::server::{Server, authorise, connect, fingerprint, keygen, run, set_mode, target};
 
 /// An agent of the test's own.
-struct Agent {
+pub struct Agent {
     child: Child,
     socket: PathBuf,
 }
 
 impl Agent {
-    fn start(folder: &Path) -> Self {
+    pub fn start(folder: &Path) -> Self {
         let socket = folder.join("agent");
         let child = Command::new("ssh-agent")
             .args(["-D", "-a"])
@@ -29,7 +30,7 @@ impl Agent {
         Self { child, socket }
     }
 
-    fn add(&self, key: &Path) {
+    pub fn add(&self, key: &Path) {
         let added = Command::new("ssh-add")
             .arg(key)
             .env("SSH_AUTH_SOCK", &self.socket)
@@ -39,7 +40,7 @@ impl Agent {
         assert!(added.success());
     }
 
-    fn setting(&self) -> IdentityAgent {
+    pub fn setting(&self) -> IdentityAgent {
         IdentityAgent::Socket(self.socket.clone())
     }
 }
@@ -180,9 +181,9 @@ async fn too_many_refused_keys_are_told_as_such() {
 }
 
 #[tokio::test]
-async fn an_encrypted_key_works_through_the_agent_only() {
+async fn without_a_console_a_locked_key_is_told_by_name() {
     let Some(server) = Server::start("") else { return };
-    for (kind, pem) in [("ed25519", false), ("rsa", true)] {
+    for (kind, pem, is_wanted) in [("ed25519", false, true), ("rsa", true, true), ("ecdsa", false, false)] {
         let name = format!("locked-{kind}");
         let key = keygen(server.folder.path(), &name, kind, "secret words");
         if pem {
@@ -191,12 +192,26 @@ async fn an_encrypted_key_works_through_the_agent_only() {
         }
         let mut settings = server.settings();
         settings.identity_files = vec![key.clone()];
+        if is_wanted {
+            authorise(&server, &key.with_extension("pub"));
+        }
         let error = connect(settings).await.expect_err("refused");
+        assert_eq!(error.retry(), Retry::OnlyWhenAsked);
         let problem = error.problem(&target());
-        assert!(problem.cause.contains("is encrypted"), "{problem}");
-        assert!(problem.next_step.contains(&format!("ssh-add {}", key.display())), "{problem}");
         assert!(!problem.to_string().contains("secret"), "{problem}");
-        assert_eq!(refused(error.failure).set_aside[0].reason, SetAsideReason::Encrypted);
+        match (&error.failure, is_wanted) {
+            (Failure::SecretNeeded { asked, why, tried }, true) => {
+                assert!(matches!(&asked.what, SecretKind::Passphrase(file) if **file == *key.display().to_string()));
+                assert_eq!(
+                    (*why, tried.set_aside[0].reason.clone()),
+                    (NotGiven::NobodyToAsk, SetAsideReason::Encrypted)
+                );
+                assert!(problem.next_step.contains(&format!("ssh-add {}", key.display())), "{problem}");
+            }
+            // The server would not take it: then its passphrase is nobody's business.
+            (Failure::AuthenticationRefused(tried), false) => assert!(tried.offered[0].contains(&name), "{tried:?}"),
+            (other, _) => panic!("{kind}: {other:?}"),
+        }
     }
 }
 
@@ -257,10 +272,24 @@ async fn a_certificate_logs_in_and_one_without_its_key_is_told() {
 }
 
 #[tokio::test]
-async fn other_ways_to_log_in_are_told_by_name() {
+async fn without_a_console_a_missing_secret_is_told_by_name() {
     let Some(server) = Server::start("PubkeyAuthentication no\nPasswordAuthentication yes") else { return };
     let error = connect(server.settings()).await.expect_err("refused");
-    assert_eq!(error.failure, Failure::KeysNotTaken { accepts: vec!["password".to_owned()] });
+    let Failure::SecretNeeded { asked, why, .. } = &error.failure else { panic!("{error:?}") };
+    assert_eq!((&asked.what, *why), (&SecretKind::Password, NotGiven::NobodyToAsk));
+    assert_eq!(error.retry(), Retry::OnlyWhenAsked);
+    let problem = error.problem(&target());
+    assert!(problem.what.contains("needs the password of"), "{problem}");
+    assert!(problem.next_step.contains("password_command"), "{problem}");
+
+    let mut settings = server.settings();
+    settings.login.methods = vec![LoginMethod::PublicKey];
+    let error = connect(settings).await.expect_err("refused");
+    let both = |accepts: &str, allowed: &str| Failure::NoMethod {
+        accepts: vec![accepts.to_owned()],
+        allowed: vec![allowed.to_owned()],
+    };
+    assert_eq!(error.failure, both("password", "publickey"));
     assert_eq!(error.retry(), Retry::OnlyWhenAsked);
 
     let Some(server) = Server::start("AuthenticationMethods publickey,publickey") else { return };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rdmascope::collect::transport::ssh::{ConnectError, Connected, Deadlines, Route, connect_within};
+use rdmascope::collect::transport::ssh::{Caller, ConnectError, Connected, Deadlines, Memory, Route, connect_within};
 use rdmascope::collect::transport::{Asker, Exec, Output};
 use rdmascope::config::openssh::{HostKeyChecking, HostSettings, IdentityAgent};
 use rdmascope::fabric::TargetId;
@@ -78,18 +78,12 @@ impl Server {
     pub fn settings(&self) -> HostSettings {
         HostSettings {
             alias: "guest".to_owned(),
-            hostname: "127.0.0.1".to_owned(),
-            port: self.port,
-            user: user(),
             identity_files: vec![self.path("login")],
             identities_only: true,
             identity_agent: Some(IdentityAgent::None),
-            certificate_files: Vec::new(),
-            proxy_jump: Vec::new(),
             user_known_hosts: vec![self.path("known_hosts")],
-            global_known_hosts: Vec::new(),
-            host_key_alias: None,
             host_key_checking: HostKeyChecking::AcceptNew,
+            ..HostSettings::bare(&user(), "127.0.0.1", self.port)
         }
     }
 
@@ -212,8 +206,19 @@ pub async fn connect_route(
     asker: &Asker,
     deadlines: Deadlines,
 ) -> Result<Connected, ConnectError> {
-    let (target, route) = (target(), Route { hops });
-    let connecting = connect_within(&target, &route, asker, deadlines);
+    let route = Route { hops, ..Route::default() };
+    connect_remembering(&route, asker, &Memory::default(), deadlines).await
+}
+
+/// Connects with what an earlier connection has left in `memory`.
+pub async fn connect_remembering(
+    route: &Route,
+    asker: &Asker,
+    memory: &Memory,
+    deadlines: Deadlines,
+) -> Result<Connected, ConnectError> {
+    let target = target();
+    let connecting = connect_within(Caller { target: &target, asker, memory }, route, deadlines);
     tokio::time::timeout(PATIENCE * 2, connecting).await.expect("connecting ends in time")
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
-use crate::app::{Answer, PromptKind};
+use crate::app::{Answer, PromptKind, Severity};
 use crate::fabric::{TargetId, Text};
 
 /// A piece of what a running command gave.
@@ -89,9 +89,49 @@ pub struct Question {
     pub target: TargetId,
     /// What is asked.
     pub kind: PromptKind,
+    /// For a secret that others may ask for, too: under which name, and what came of it.
+    pub reuse: Option<Reuse>,
     /// Where the answer goes. Dropped without an answer means: nobody is there.
     pub answer: oneshot::Sender<Answer>,
 }
 
-/// How a transport asks. Without a console (`None`) every question is answered by nobody.
-pub type Asker = Option<mpsc::Sender<Question>>;
+/// A secret that several targets may need.
+#[derive(Debug)]
+pub struct Reuse {
+    /// What it is the secret of: questions of the same name ask for the same.
+    pub of: String,
+    /// Whether the answer was right; dropped without a word where that was not found out.
+    pub verdict: oneshot::Receiver<bool>,
+}
+
+/// Something that a transport tells and that no answer is wanted to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// At which target.
+    pub target: TargetId,
+    /// How grave.
+    pub severity: Severity,
+    /// What.
+    pub text: Text,
+}
+
+/// What goes to the console.
+#[derive(Debug)]
+pub enum Call {
+    /// A question.
+    Ask(Question),
+    /// A piece of news.
+    Tell(Notice),
+}
+
+/// How a transport reaches the console. Without one (`None`) every question is answered by nobody, and news are logged.
+pub type Asker = Option<mpsc::Sender<Call>>;
+
+/// Tells a piece of news.
+pub async fn tell(asker: &Asker, notice: Notice) {
+    tracing::info!(target = %notice.target, "{}", notice.text);
+    if let Some(asker) = asker {
+        // Nobody listens any more only while everything ends.
+        let _ = asker.send(Call::Tell(notice)).await;
+    }
+}

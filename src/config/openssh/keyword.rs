@@ -27,7 +27,7 @@ const OWN_TIMING: &str = "connections have their own deadlines and keepalive";
 const NO_FORWARDING: &str = "nothing is ever forwarded";
 const NO_TERMINAL: &str = "commands run without a terminal and with their own environment";
 const OWN_CONNECTION: &str = "connections are this program's own and are not shared with ssh";
-const KEYS_ONLY: &str = "login is by agent and key files only";
+const OTHER_LOGIN: &str = "login is by keys, answers to the server's questions, or password";
 const NOT_STRICTER: &str = "it would only accept more host keys; they are asked about instead";
 const LOOKS: &str = "it concerns what ssh itself prints or does on this machine";
 
@@ -38,15 +38,8 @@ pub(super) const KEYWORDS: &[(&str, Treatment)] = &[
     ("Include", Structure),
     ("IgnoreUnknown", Structure),
     ("AddKeysToAgent", Ignored("no key is ever added to the agent")),
-    (
-        "AddressFamily",
-        RefusedUnless(
-            &["any"],
-            "only the family that the name resolves to is used; name an address of that family as HostName, or set it \
-             to \"any\" for this host",
-        ),
-    ),
-    ("BatchMode", Ignored("without a terminal nothing is ever asked")),
+    ("AddressFamily", First),
+    ("BatchMode", First),
     ("BindAddress", RefusedUnless(&[], "the source address of connections cannot be chosen")),
     ("BindInterface", RefusedUnless(&[], "the interface of connections cannot be chosen")),
     (
@@ -77,7 +70,7 @@ pub(super) const KEYWORDS: &[(&str, Treatment)] = &[
     ("ControlPersist", Ignored(OWN_CONNECTION)),
     ("DynamicForward", Ignored(NO_FORWARDING)),
     ("EnableEscapeCommandline", Ignored(NO_TERMINAL)),
-    ("EnableSSHKeysign", Ignored(KEYS_ONLY)),
+    ("EnableSSHKeysign", Ignored(OTHER_LOGIN)),
     ("EscapeChar", Ignored(NO_TERMINAL)),
     ("ExitOnForwardFailure", Ignored(NO_FORWARDING)),
     ("FingerprintHash", Ignored("fingerprints are shown as SHA256")),
@@ -88,18 +81,18 @@ pub(super) const KEYWORDS: &[(&str, Treatment)] = &[
     ("ForwardX11Trusted", Ignored(NO_FORWARDING)),
     ("GatewayPorts", Ignored(NO_FORWARDING)),
     ("GlobalKnownHostsFile", FirstList),
-    ("GSSAPIAuthentication", Ignored(KEYS_ONLY)),
-    ("GSSAPIClientIdentity", Ignored(KEYS_ONLY)),
-    ("GSSAPIDelegateCredentials", Ignored(KEYS_ONLY)),
+    ("GSSAPIAuthentication", Ignored(OTHER_LOGIN)),
+    ("GSSAPIClientIdentity", Ignored(OTHER_LOGIN)),
+    ("GSSAPIDelegateCredentials", Ignored(OTHER_LOGIN)),
     ("GSSAPIKexAlgorithms", Ignored(OWN_LISTS)),
-    ("GSSAPIKeyExchange", Ignored(KEYS_ONLY)),
-    ("GSSAPIRenewalForcesRekey", Ignored(KEYS_ONLY)),
-    ("GSSAPIServerIdentity", Ignored(KEYS_ONLY)),
-    ("GSSAPITrustDns", Ignored(KEYS_ONLY)),
-    ("HashKnownHosts", Ignored("it concerns how a new key is written down, not which keys are accepted")),
-    ("HostbasedAcceptedAlgorithms", Ignored(KEYS_ONLY)),
-    ("HostbasedAuthentication", Ignored(KEYS_ONLY)),
-    ("HostbasedKeyTypes", Ignored(KEYS_ONLY)),
+    ("GSSAPIKeyExchange", Ignored(OTHER_LOGIN)),
+    ("GSSAPIRenewalForcesRekey", Ignored(OTHER_LOGIN)),
+    ("GSSAPIServerIdentity", Ignored(OTHER_LOGIN)),
+    ("GSSAPITrustDns", Ignored(OTHER_LOGIN)),
+    ("HashKnownHosts", First),
+    ("HostbasedAcceptedAlgorithms", Ignored(OTHER_LOGIN)),
+    ("HostbasedAuthentication", Ignored(OTHER_LOGIN)),
+    ("HostbasedKeyTypes", Ignored(OTHER_LOGIN)),
     ("HostKeyAlgorithms", Ignored(OWN_LISTS)),
     ("HostKeyAlias", First),
     ("HostName", First),
@@ -107,9 +100,9 @@ pub(super) const KEYWORDS: &[(&str, Treatment)] = &[
     ("IdentityAgent", First),
     ("IdentityFile", Each),
     ("IPQoS", Ignored("packets are marked as the system does by default")),
-    ("KbdInteractiveAuthentication", Ignored(KEYS_ONLY)),
-    ("ChallengeResponseAuthentication", Ignored(KEYS_ONLY)),
-    ("KbdInteractiveDevices", Ignored(KEYS_ONLY)),
+    ("KbdInteractiveAuthentication", First),
+    ("ChallengeResponseAuthentication", First),
+    ("KbdInteractiveDevices", Ignored("the server chooses the device")),
     ("KexAlgorithms", Ignored(OWN_LISTS)),
     (
         "KnownHostsCommand",
@@ -121,9 +114,9 @@ pub(super) const KEYWORDS: &[(&str, Treatment)] = &[
     ("LogVerbose", Ignored(LOOKS)),
     ("MACs", Ignored(OWN_LISTS)),
     ("NoHostAuthenticationForLocalhost", Ignored(NOT_STRICTER)),
-    ("NumberOfPasswordPrompts", Ignored(KEYS_ONLY)),
+    ("NumberOfPasswordPrompts", First),
     ("ObscureKeystrokeTiming", Ignored(NO_TERMINAL)),
-    ("PasswordAuthentication", Ignored(KEYS_ONLY)),
+    ("PasswordAuthentication", First),
     ("PermitLocalCommand", Ignored(LOOKS)),
     ("PermitRemoteOpen", Ignored(NO_FORWARDING)),
     ("PKCS11Provider", Ignored("keys on a token are reached through the agent")),
@@ -132,16 +125,16 @@ pub(super) const KEYWORDS: &[(&str, Treatment)] = &[
     ("PreferredAuthentications", First),
     ("ProxyCommand", First),
     ("ProxyJump", First),
-    ("ProxyUseFdpass", Ignored("it matters only with ProxyCommand, which is refused")),
-    ("PubkeyAcceptedAlgorithms", Ignored(OWN_LISTS)),
-    ("PubkeyAcceptedKeyTypes", Ignored(OWN_LISTS)),
     (
-        "PubkeyAuthentication",
+        "ProxyUseFdpass",
         RefusedUnless(
-            &["yes", "true", "unbound", "host-bound"],
-            "login is by agent and key files only, so without them there is no way in",
+            &["no", "false"],
+            "a descriptor is not taken over from a ProxyCommand; its input and output are used",
         ),
     ),
+    ("PubkeyAcceptedAlgorithms", Ignored(OWN_LISTS)),
+    ("PubkeyAcceptedKeyTypes", Ignored(OWN_LISTS)),
+    ("PubkeyAuthentication", First),
     ("DSAAuthentication", Obsolete),
     ("RefuseConnection", RefusedUnless(&[], "it says that this host must not be connected to")),
     ("RekeyLimit", Ignored(OWN_CONNECTION)),
@@ -201,7 +194,11 @@ pub(super) const KEYWORDS: &[(&str, Treatment)] = &[
 /// The keyword as it is documented, and what becomes of it. Letter case does not matter.
 pub(super) fn find(word: &str) -> Option<(&'static str, Treatment)> {
     let (name, treatment) = KEYWORDS.iter().copied().find(|(name, _)| name.eq_ignore_ascii_case(word))?;
-    Some(if name == "IdentityFile2" { ("IdentityFile", Each) } else { (name, treatment) })
+    Some(match name {
+        "IdentityFile2" => ("IdentityFile", Each),
+        "ChallengeResponseAuthentication" => ("KbdInteractiveAuthentication", First),
+        _ => (name, treatment),
+    })
 }
 
 #[cfg(test)]

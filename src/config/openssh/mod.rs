@@ -5,6 +5,7 @@
 mod dump;
 mod file;
 mod keyword;
+mod login;
 mod pattern;
 mod settle;
 mod word;
@@ -28,6 +29,61 @@ pub enum HostKeyChecking {
     AcceptNew,
 }
 
+/// Which addresses of a name are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum AddressFamily {
+    /// All of them.
+    #[default]
+    Any,
+    /// IPv4 only.
+    Inet,
+    /// IPv6 only.
+    Inet6,
+}
+
+/// A way to prove who logs in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoginMethod {
+    /// Keys, from files or the agent.
+    PublicKey,
+    /// Questions of the server.
+    KeyboardInteractive,
+    /// The password of the account.
+    Password,
+}
+
+impl LoginMethod {
+    /// All that are known here, in the order in which OpenSSH tries them.
+    pub const ALL: [Self; 3] = [Self::PublicKey, Self::KeyboardInteractive, Self::Password];
+
+    /// The name in the protocol and in `PreferredAuthentications`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PublicKey => "publickey",
+            Self::KeyboardInteractive => "keyboard-interactive",
+            Self::Password => "password",
+        }
+    }
+}
+
+/// How a login may be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoginSettings {
+    /// The methods that are allowed, in the order to try; empty if all are switched off.
+    pub methods: Vec<LoginMethod>,
+    /// Nobody is asked anything for this host (`BatchMode yes`), neither for a secret nor about a host key.
+    pub batch_mode: bool,
+    /// Secrets are asked for (`NumberOfPasswordPrompts` is not 0). One that was wrong is never asked for again by itself,
+    /// so a higher number changes nothing.
+    pub asks_secrets: bool,
+}
+
+impl Default for LoginSettings {
+    fn default() -> Self {
+        Self { methods: LoginMethod::ALL.to_vec(), batch_mode: false, asks_secrets: true }
+    }
+}
+
 /// One stop on the way to a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Jump {
@@ -44,6 +100,10 @@ pub struct Jump {
 pub struct HostSettings {
     /// The name that was asked for.
     pub alias: String,
+    /// The user that was named with it, before any configuration.
+    pub asked_user: Option<String>,
+    /// The port that was named with it, before any configuration.
+    pub asked_port: Option<u16>,
     /// Where to connect to.
     pub hostname: String,
     /// TCP port.
@@ -68,6 +128,42 @@ pub struct HostSettings {
     pub host_key_alias: Option<String>,
     /// What to do about an unknown host key.
     pub host_key_checking: HostKeyChecking,
+    /// New host keys are written down under a hash of the name.
+    pub hash_known_hosts: bool,
+    /// Which addresses of the name are used.
+    pub address_family: AddressFamily,
+    /// A command, tokens already replaced, whose input and output are the connection.
+    pub proxy_command: Option<String>,
+    /// How the login may be made.
+    pub login: LoginSettings,
+}
+
+impl HostSettings {
+    /// Settings for a host of which nothing is configured: no key files, no agent but the usual one, no files of known
+    /// host keys.
+    pub fn bare(user: &str, hostname: &str, port: u16) -> Self {
+        Self {
+            alias: hostname.to_owned(),
+            asked_user: Some(user.to_owned()),
+            asked_port: Some(port),
+            hostname: hostname.to_owned(),
+            port,
+            user: user.to_owned(),
+            identity_files: Vec::new(),
+            identities_only: false,
+            identity_agent: None,
+            certificate_files: Vec::new(),
+            proxy_jump: Vec::new(),
+            user_known_hosts: Vec::new(),
+            global_known_hosts: Vec::new(),
+            host_key_alias: None,
+            host_key_checking: HostKeyChecking::Ask,
+            hash_known_hosts: false,
+            address_family: AddressFamily::Any,
+            proxy_command: None,
+            login: LoginSettings::default(),
+        }
+    }
 }
 
 /// Where the agent listens.

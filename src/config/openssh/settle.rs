@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use super::super::address::{Address, check_host, parse_port};
 use super::super::error::quoted;
 use super::keyword::{Treatment, find};
+use super::login::{check_login, family, hashes, login, proxy_command};
 use super::{HostKeyChecking, HostSettings, IdentityAgent, Jump, OpenSshError, Resolved, Surroundings};
 
 /// Key files that OpenSSH tries when none is named.
@@ -74,6 +75,7 @@ pub(super) fn settle(said: Said, asked: &Address, surroundings: &Surroundings) -
         Some(spoken) => jumps(spoken)?,
         None => Vec::new(),
     };
+    let proxy_command = proxy_command(&said, asked, &hostname, port, &user)?;
     let tokens = Tokens {
         alias: &asked.host,
         hostname: &hostname,
@@ -116,6 +118,8 @@ pub(super) fn settle(said: Said, asked: &Address, surroundings: &Surroundings) -
     };
     let settings = HostSettings {
         alias: asked.host.clone(),
+        asked_user: asked.user.clone(),
+        asked_port: asked.port,
         hostname,
         port,
         user,
@@ -128,6 +132,10 @@ pub(super) fn settle(said: Said, asked: &Address, surroundings: &Surroundings) -
         global_known_hosts,
         host_key_alias,
         host_key_checking,
+        hash_known_hosts: hashes(&said)?,
+        address_family: family(&said)?,
+        proxy_command,
+        login: login(&said)?,
     };
     Ok(Resolved { settings, notes: said.notes })
 }
@@ -142,18 +150,6 @@ fn refuse(said: &Said) -> Result<(), OpenSshError> {
             return Err(refused(spoken, keyword, reason));
         }
     }
-    if let Some(spoken) = said.first("ProxyCommand")
-        && !spoken.words.join(" ").eq_ignore_ascii_case("none")
-    {
-        let reason = "no command is run to reach a host; if it goes through another host, say so with ProxyJump";
-        return Err(refused(spoken, "ProxyCommand", reason));
-    }
-    if let Some(spoken) = said.first("PreferredAuthentications")
-        && !spoken.words.iter().any(|word| word.split(',').any(|method| method == "publickey"))
-    {
-        let reason = "login is by agent and key files only, and it leaves publickey out";
-        return Err(refused(spoken, "PreferredAuthentications", reason));
-    }
     Ok(())
 }
 
@@ -161,7 +157,12 @@ fn refuse(said: &Said) -> Result<(), OpenSshError> {
 pub(super) fn check(keyword: &str, spoken: &Spoken) -> Result<(), OpenSshError> {
     match keyword {
         "Port" => parse_port(single(spoken)?).map(drop).map_err(|what| malformed(spoken, what)),
-        "IdentitiesOnly" => yes_or_no(spoken).map(drop),
+        "IdentitiesOnly"
+        | "BatchMode"
+        | "HashKnownHosts"
+        | "PasswordAuthentication"
+        | "KbdInteractiveAuthentication" => yes_or_no(spoken).map(drop),
+        "PubkeyAuthentication" | "NumberOfPasswordPrompts" | "AddressFamily" => check_login(keyword, spoken),
         "StrictHostKeyChecking" => checking(spoken).map(drop),
         "ProxyJump" => jumps(spoken).map(drop),
         "HostName" | "User" | "HostKeyAlias" | "IdentityFile" | "IdentityAgent" | "CertificateFile" => {
@@ -175,11 +176,11 @@ fn refused(spoken: &Spoken, keyword: &'static str, reason: &str) -> OpenSshError
     OpenSshError::Refused { place: spoken.place.clone(), keyword, reason: reason.to_owned() }
 }
 
-fn malformed(spoken: &Spoken, what: impl Into<String>) -> OpenSshError {
+pub(super) fn malformed(spoken: &Spoken, what: impl Into<String>) -> OpenSshError {
     OpenSshError::Malformed { place: spoken.place.clone(), what: what.into() }
 }
 
-fn single(spoken: &Spoken) -> Result<&str, OpenSshError> {
+pub(super) fn single(spoken: &Spoken) -> Result<&str, OpenSshError> {
     match spoken.words.as_slice() {
         [word] if !word.is_empty() => Ok(word),
         [] | [_] => Err(malformed(spoken, "a value is missing")),
@@ -187,7 +188,7 @@ fn single(spoken: &Spoken) -> Result<&str, OpenSshError> {
     }
 }
 
-fn yes_or_no(spoken: &Spoken) -> Result<bool, OpenSshError> {
+pub(super) fn yes_or_no(spoken: &Spoken) -> Result<bool, OpenSshError> {
     match single(spoken)?.to_lowercase().as_str() {
         "yes" | "true" => Ok(true),
         "no" | "false" => Ok(false),

@@ -41,7 +41,9 @@ pub fn not_found(word: &str) -> Printed {
 pub fn read(machine: &dyn Machine, login: &Login, read: &Read, sudo: bool) -> Printed {
     match read {
         Read::Files(globs) => files(machine, login, globs.iter().flat_map(|glob| expand(machine, glob))),
-        Read::Command { argv, keep } => command(machine, login, argv, *keep, sudo),
+        Read::Command { argv, keep } | Read::Privileged { argv, keep, .. } => {
+            command(machine, login, argv, *keep, sudo)
+        }
         Read::ProcessFiles { names, files } => process_files(machine, login, names, files),
         Read::Environment(prefixes) => environment(machine, login, prefixes),
     }

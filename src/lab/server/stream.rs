@@ -110,7 +110,7 @@ impl Stream<'_> {
             let words = QUEUE_PAIRS.map(str::to_owned);
             let said = run_as(self.machine, self.login, &words, self.sudo);
             let status = i32::try_from(said.status).unwrap_or(1);
-            answer.extend(native::queue_pair_lines(self.nonce, number, &said.stdout, &said.stderr, status));
+            answer.extend(native::queue_pair_lines(self.nonce, number, None, &said.stdout, &said.stderr, status));
         }
         let mut bytes = lines(&answer);
         if self.host.line().garbled {

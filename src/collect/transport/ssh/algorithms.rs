@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use russh::client::{Config, GexParams};
 use russh::keys::{Algorithm, EcdsaCurve, HashAlg};
-use russh::{Preferred, cipher, kex, mac};
+use russh::{AlgorithmKind, Preferred, cipher, kex, mac};
 
 /// A keepalive is sent after this much silence.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
@@ -30,14 +30,32 @@ const HOST_KEYS: [Algorithm; 6] = [
     Algorithm::Rsa { hash: Some(HashAlg::Sha256) },
 ];
 
-/// The settings of a connection to a host of which keys of the types `recorded` are known.
-pub fn config(recorded: &[Algorithm]) -> Arc<Config> {
+/// Key exchange for old servers.
+const LEGACY_EXCHANGES: [kex::Name; 3] = [kex::DH_G14_SHA1, kex::DH_GEX_SHA1, kex::DH_G1_SHA1];
+/// Ciphers for old servers.
+const LEGACY_CIPHERS: [cipher::Name; 3] = [cipher::AES_256_CBC, cipher::AES_192_CBC, cipher::AES_128_CBC];
+/// Message authentication for old servers.
+const LEGACY_MACS: [mac::Name; 2] = [mac::HMAC_SHA1_ETM, mac::HMAC_SHA1];
+
+/// What is offered to one host.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Offer<'a> {
+    /// Types of its keys that are recorded.
+    pub recorded: &'a [Algorithm],
+    /// Certificates of host keys are asked for, before keys.
+    pub certificates: bool,
+    /// What signs with SHA-1 or encrypts with CBC is offered last, for servers that know nothing better.
+    pub legacy: bool,
+}
+
+/// The settings of a connection.
+pub fn config(offer: Offer<'_>) -> Arc<Config> {
     let mut config = Config {
         nodelay: true,
         keepalive_interval: Some(KEEPALIVE_INTERVAL),
         keepalive_max: KEEPALIVE_LIMIT,
         inactivity_timeout: Some(INACTIVITY_LIMIT),
-        preferred: preferred(recorded),
+        preferred: preferred(offer),
         ..Config::default()
     };
     if let Ok(gex) = GexParams::new(2048, 2048, 8192) {
@@ -46,36 +64,59 @@ pub fn config(recorded: &[Algorithm]) -> Arc<Config> {
     Arc::new(config)
 }
 
-fn preferred(recorded: &[Algorithm]) -> Preferred {
+fn preferred(offer: Offer<'_>) -> Preferred {
+    let legacy = |names: &[kex::Name]| if offer.legacy { names.to_vec() } else { Vec::new() };
+    let mut exchanges = vec![
+        kex::MLKEM768X25519_SHA256,
+        kex::CURVE25519,
+        kex::CURVE25519_PRE_RFC_8731,
+        kex::ECDH_SHA2_NISTP256,
+        kex::ECDH_SHA2_NISTP384,
+        kex::ECDH_SHA2_NISTP521,
+        kex::DH_G14_SHA256,
+        kex::DH_G16_SHA512,
+        kex::DH_GEX_SHA256,
+        kex::DH_G18_SHA512,
+    ];
+    exchanges.extend(legacy(&LEGACY_EXCHANGES));
+    exchanges.extend([kex::EXTENSION_SUPPORT_AS_CLIENT, kex::EXTENSION_OPENSSH_STRICT_KEX_AS_CLIENT]);
+    let mut ciphers = vec![
+        cipher::AES_256_GCM,
+        cipher::AES_128_GCM,
+        cipher::CHACHA20_POLY1305,
+        cipher::AES_256_CTR,
+        cipher::AES_192_CTR,
+        cipher::AES_128_CTR,
+    ];
+    let mut macs = vec![mac::HMAC_SHA256_ETM, mac::HMAC_SHA512_ETM, mac::HMAC_SHA256, mac::HMAC_SHA512];
+    let mut keys = host_keys(offer.recorded);
+    // An authority vouches for keys of every type; those that sign with SHA-1 are never asked for with a certificate.
+    let certificates = if offer.certificates { keys.clone() } else { Vec::new() };
+    if offer.legacy {
+        ciphers.extend(LEGACY_CIPHERS);
+        macs.extend(LEGACY_MACS);
+        keys.push(Algorithm::Rsa { hash: None });
+    }
     Preferred {
-        kex: vec![
-            kex::MLKEM768X25519_SHA256,
-            kex::CURVE25519,
-            kex::CURVE25519_PRE_RFC_8731,
-            kex::ECDH_SHA2_NISTP256,
-            kex::ECDH_SHA2_NISTP384,
-            kex::ECDH_SHA2_NISTP521,
-            kex::DH_G14_SHA256,
-            kex::DH_G16_SHA512,
-            kex::DH_GEX_SHA256,
-            kex::DH_G18_SHA512,
-            kex::EXTENSION_SUPPORT_AS_CLIENT,
-            kex::EXTENSION_OPENSSH_STRICT_KEX_AS_CLIENT,
-        ]
-        .into(),
-        key: host_keys(recorded).into(),
-        cipher: vec![
-            cipher::AES_256_GCM,
-            cipher::AES_128_GCM,
-            cipher::CHACHA20_POLY1305,
-            cipher::AES_256_CTR,
-            cipher::AES_192_CTR,
-            cipher::AES_128_CTR,
-        ]
-        .into(),
-        mac: vec![mac::HMAC_SHA256_ETM, mac::HMAC_SHA512_ETM, mac::HMAC_SHA256, mac::HMAC_SHA512].into(),
+        kex: exchanges.into(),
+        key: keys.into(),
+        host_key_certificates: certificates.into(),
+        cipher: ciphers.into(),
+        mac: macs.into(),
         ..Preferred::default()
     }
+}
+
+/// Whether a server that offers `theirs` of one kind could be reached with the algorithms for old servers.
+pub fn legacy_would_help(kind: &AlgorithmKind, theirs: &[String]) -> bool {
+    let names: Vec<&str> = match kind {
+        AlgorithmKind::Kex => LEGACY_EXCHANGES.iter().map(AsRef::as_ref).collect(),
+        AlgorithmKind::Key => vec!["ssh-rsa"],
+        AlgorithmKind::Cipher => LEGACY_CIPHERS.iter().map(AsRef::as_ref).collect(),
+        AlgorithmKind::Mac => LEGACY_MACS.iter().map(AsRef::as_ref).collect(),
+        AlgorithmKind::Compression => Vec::new(),
+    };
+    theirs.iter().any(|name| names.contains(&name.as_str()))
 }
 
 /// Recorded types first: a host that has several keys then shows one that can be compared.
@@ -108,11 +149,66 @@ mod tests {
 
     #[test]
     fn both_pseudo_algorithms_are_named() {
-        let preferred = preferred(&[]);
-        assert!(preferred.kex.contains(&kex::EXTENSION_SUPPORT_AS_CLIENT));
-        assert!(preferred.kex.contains(&kex::EXTENSION_OPENSSH_STRICT_KEX_AS_CLIENT));
-        let config = config(&[]);
+        for legacy in [false, true] {
+            let preferred = preferred(Offer { legacy, ..Offer::default() });
+            assert!(preferred.kex.contains(&kex::EXTENSION_SUPPORT_AS_CLIENT));
+            assert!(preferred.kex.contains(&kex::EXTENSION_OPENSSH_STRICT_KEX_AS_CLIENT));
+        }
+        let config = config(Offer::default());
         assert!(config.nodelay);
         assert!(INACTIVITY_LIMIT > KEEPALIVE_INTERVAL * (u32::try_from(KEEPALIVE_LIMIT).expect("small") + 1));
+    }
+
+    fn names<T: AsRef<str>>(list: &[T]) -> Vec<String> {
+        list.iter().map(|name| name.as_ref().to_owned()).collect()
+    }
+
+    #[test]
+    fn what_is_old_is_offered_last_and_only_where_it_is_wanted() {
+        let plain = preferred(Offer::default());
+        let all = [names(&plain.kex), names(&plain.cipher), names(&plain.mac)].concat();
+        assert!(!all.iter().any(|name| name.ends_with("sha1") || name.ends_with("cbc")), "{all:?}");
+        let legacy = preferred(Offer { legacy: true, ..Offer::default() });
+        assert_eq!(names(&legacy.mac).last().map(String::as_str), Some("hmac-sha1"));
+        assert_eq!(names(&legacy.cipher).last().map(String::as_str), Some("aes128-cbc"));
+        assert!(names(&legacy.kex).contains(&"diffie-hellman-group1-sha1".to_owned()));
+        assert_eq!(legacy.key.last().map(ToString::to_string), Some("ssh-rsa".to_owned()));
+    }
+
+    /// What hosts of ESXi 6.7 to 8 offer: no curve25519, no ed25519, AES with CTR or GCM.
+    #[test]
+    fn esxi_hosts_have_something_in_common_with_us() {
+        let ours = preferred(Offer::default());
+        for (list, theirs) in [
+            (names(&ours.kex), "ecdh-sha2-nistp256"),
+            (names(&ours.kex), "diffie-hellman-group16-sha512"),
+            (names(&ours.cipher), "aes256-ctr"),
+            (names(&ours.cipher), "aes128-gcm@openssh.com"),
+            (names(&ours.mac), "hmac-sha2-256"),
+            (ours.key.iter().map(ToString::to_string).collect(), "rsa-sha2-256"),
+            (ours.key.iter().map(ToString::to_string).collect(), "ecdsa-sha2-nistp256"),
+        ] {
+            assert!(list.contains(&theirs.to_owned()), "{theirs} is not in {list:?}");
+        }
+    }
+
+    #[test]
+    fn certificates_are_asked_for_only_where_an_authority_is_trusted() {
+        assert!(preferred(Offer::default()).host_key_certificates.is_empty());
+        let asked = preferred(Offer { certificates: true, legacy: true, ..Offer::default() });
+        assert_eq!(asked.host_key_certificates.len(), 6);
+        assert!(!asked.host_key_certificates.contains(&Algorithm::Rsa { hash: None }));
+    }
+
+    #[test]
+    fn the_switch_for_old_servers_is_named_only_where_it_helps() {
+        let helps = |kind, name: &str| legacy_would_help(&kind, &[name.to_owned()]);
+        assert!(helps(AlgorithmKind::Kex, "diffie-hellman-group14-sha1"));
+        assert!(helps(AlgorithmKind::Key, "ssh-rsa"));
+        assert!(helps(AlgorithmKind::Cipher, "aes128-cbc"));
+        assert!(helps(AlgorithmKind::Mac, "hmac-sha1"));
+        assert!(!helps(AlgorithmKind::Cipher, "arcfour"));
+        assert!(!helps(AlgorithmKind::Key, "ssh-dss"));
+        assert!(!helps(AlgorithmKind::Kex, "sntrup761x25519-sha512@openssh.com"));
     }
 }

@@ -1,25 +1,29 @@
 //! The way to a target: TCP to the first host, a session with each host on the way, each host's key checked and each
 //! login made by that host's own settings. Every step has its deadline, and whatever is given up is cut at once.
 
-use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use russh::client::{Handle, connect_stream};
 use russh::{AlgorithmKind, ChannelOpenFailure, Disconnect};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::error::{ConnectError, Failure, JumpRefusal, Stop};
-use super::handler::{Expectation, SessionError, UnknownKey, Watcher, ended};
+use super::algorithms::Offer;
+use super::authenticate::{Asking, Halt, Login, Risk, Wallet, Wanted};
+use super::error::{Failure, JumpRefusal, Stop};
+use super::handler::{Banner, Expectation, SessionError, UnknownKey, Watcher, ended};
+use super::known_hosts::short_path;
+use super::proxy::Proxy;
 use super::stream::{Cuttable, Greeting};
-use super::{Deadlines, algorithms, authenticate, host_key};
+use super::{Deadlines, algorithms, host_key, tcp};
+use crate::config::Access;
 use crate::config::openssh::HostSettings;
 use crate::fabric::Text;
+use crate::probe::dialect::posix::quote;
 
 /// A session with one host on the way. Dropping it cuts it.
 pub struct Hop {
@@ -29,53 +33,67 @@ pub struct Hop {
     pub ends: watch::Receiver<Option<Text>>,
     /// Which host.
     pub stop: Stop,
-    /// The key that was accepted.
+    /// What opened the way, in words.
     pub key: String,
+    /// The program that the connection runs over.
+    pub proxy: Option<Proxy>,
     _cut: DropGuard,
 }
 
-/// Why an attempt did not get through.
+/// Why a step of the way was not made.
 pub enum Setback {
     /// It failed.
-    Failed(ConnectError),
-    /// A host on the way shows an unknown key: somebody has to decide, and then it is tried anew. (Nobody can be asked
-    /// in the middle: servers give a login two minutes, and people take longer.)
-    Unknown {
-        /// Number of the host on the way, from 0.
-        hop: usize,
-        /// Its key.
-        key: Box<UnknownKey>,
-    },
+    Failed(Failure),
+    /// The host shows an unknown key: somebody has to decide, and then it is tried anew. (Nobody can be asked in the
+    /// middle: servers give a login two minutes, and people take longer.)
+    Unknown(Box<UnknownKey>),
+    /// Something has to be asked before the login can be made.
+    Wanted(Wanted),
+}
+
+impl From<Failure> for Setback {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+/// What one host on the way is given.
+pub struct Step<'a> {
+    /// Its settings.
+    pub settings: &'a HostSettings,
+    /// Which host.
+    pub stop: &'a Stop,
+    /// What the inventory says, if it is the target.
+    pub access: &'a Access,
+    /// A host key that was accepted a moment ago.
+    pub accepted: Option<&'a russh::keys::PublicKey>,
+    /// How long things may take.
+    pub deadlines: &'a Deadlines,
 }
 
 /// Which host of a route this is.
-pub fn stop(settings: &HostSettings, is_jump: bool) -> Stop {
-    Stop { user: settings.user.clone(), host: settings.hostname.clone(), port: settings.port, is_jump }
+pub fn stop(settings: &HostSettings, ssh_config: Option<&Path>, is_jump: bool) -> Stop {
+    Stop {
+        user: settings.user.clone(),
+        host: settings.hostname.clone(),
+        port: settings.port,
+        is_jump,
+        by_hand: by_hand(settings, ssh_config),
+    }
 }
 
-/// Goes the whole way once. `accepted` holds, per host, a key that was accepted a moment ago.
-pub async fn attempt(
-    route: &[HostSettings],
-    accepted: &[Option<russh::keys::PublicKey>],
-    deadlines: &Deadlines,
-) -> Result<Vec<Hop>, Setback> {
-    let mut hops: Vec<Hop> = Vec::new();
-    for (number, settings) in route.iter().enumerate() {
-        let accepted = accepted.get(number).cloned().flatten();
-        let stop = stop(settings, number + 1 < route.len());
-        match next_hop(hops.last(), settings, stop.clone(), accepted, deadlines).await {
-            Ok(hop) => hops.push(hop),
-            Err(HopError::Failed(failure)) => {
-                close(&hops).await;
-                return Err(Setback::Failed(ConnectError { stop, failure }));
-            }
-            Err(HopError::Unknown(key)) => {
-                close(&hops).await;
-                return Err(Setback::Unknown { hop: number, key });
-            }
-        }
+/// The `ssh` command that goes to a host by the same settings.
+fn by_hand(settings: &HostSettings, ssh_config: Option<&Path>) -> String {
+    let mut words = vec!["ssh".to_owned()];
+    if let Some(file) = ssh_config {
+        words.extend(["-F".to_owned(), quote(&short_path(file))]);
     }
-    Ok(hops)
+    if let Some(port) = settings.asked_port.filter(|port| *port != 22) {
+        words.extend(["-p".to_owned(), port.to_string()]);
+    }
+    let host = &settings.alias;
+    words.push(quote(&settings.asked_user.as_ref().map_or(host.clone(), |user| format!("{user}@{host}"))));
+    words.join(" ")
 }
 
 /// Ends sessions in good order, the innermost first.
@@ -101,33 +119,33 @@ pub async fn close(hops: &[Hop]) {
     }
 }
 
-enum HopError {
-    Failed(Failure),
-    Unknown(Box<UnknownKey>),
-}
-
-impl From<Failure> for HopError {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure)
-    }
-}
-
-async fn next_hop(
+/// Goes to one host, directly or through the host before it, and logs in there.
+pub async fn next_hop(
     before: Option<&Hop>,
-    settings: &HostSettings,
-    stop: Stop,
-    accepted: Option<russh::keys::PublicKey>,
-    deadlines: &Deadlines,
-) -> Result<Hop, HopError> {
+    step: &Step<'_>,
+    asking: &Asking<'_>,
+    wallet: &mut Wallet,
+) -> Result<Hop, Setback> {
+    let Step { settings, stop, access, accepted, deadlines } = step;
     let known = host_key::read(settings).await?;
-    let config = algorithms::config(&known.algorithms());
-    let expectation = Arc::new(Expectation { names: host_key::names(settings), known, accepted });
-    let (mut handle, ends, cut) = match before {
-        None => {
-            let socket = tcp(&settings.hostname, settings.port, deadlines.tcp).await?;
-            handshake(socket, config, expectation, deadlines.handshake).await?
+    let config = algorithms::config(Offer {
+        recorded: &known.algorithms(),
+        certificates: known.has_authority(),
+        legacy: access.legacy_algorithms,
+    });
+    let expectation = Arc::new(Expectation { names: host_key::names(settings), known, accepted: accepted.cloned() });
+    let mut proxy = None;
+    let begun = match (before, &settings.proxy_command) {
+        (None, None) => {
+            let socket = tcp::connect(settings, deadlines.tcp).await?;
+            handshake(socket, config, expectation, deadlines.handshake).await
         }
-        Some(before) => {
+        (None, Some(command)) => {
+            let (stream, started) = Proxy::start(command)?;
+            proxy = Some(started);
+            handshake(stream, config, expectation, deadlines.tcp + deadlines.handshake).await
+        }
+        (Some(before), _) => {
             let opening = before.handle.channel_open_direct_tcpip(
                 settings.hostname.as_str(),
                 u32::from(settings.port),
@@ -139,24 +157,51 @@ async fn next_hop(
                 Ok(Err(error)) => return Err(jump_refused(&error, before).into()),
                 Err(_) => return Err(Failure::TcpTimedOut(deadlines.tcp, Vec::new()).into()),
             };
-            handshake(channel.into_stream(), config, expectation, deadlines.handshake).await?
+            handshake(channel.into_stream(), config, expectation, deadlines.handshake).await
         }
     };
-    let refused = AtomicBool::new(false);
-    let login = authenticate::authenticate(&mut handle, settings, &ends, &refused);
-    let key = match timeout(deadlines.login, login).await {
-        Ok(Ok(key)) => key,
-        Ok(Err(failure)) => {
-            let hop = Hop { handle, ends, stop, key: String::new(), _cut: cut };
+    let mut session = match (begun, proxy.take()) {
+        (Ok(session), started) => {
+            proxy = started;
+            session
+        }
+        // A command that gives no connection usually says why.
+        (
+            Err(Setback::Failed(Failure::ClosedInHandshake { .. } | Failure::HandshakeTimedOut { .. })),
+            Some(started),
+        ) => {
+            return Err(started.failure().await.into());
+        }
+        (Err(setback), _) => return Err(setback),
+    };
+    let risk = Risk::default();
+    let mut login = Login {
+        handle: &mut session.handle,
+        stop,
+        settings,
+        access,
+        ends: &session.ends,
+        banner: &session.banner,
+        asking,
+        wallet,
+        risk: &risk,
+        command_limit: deadlines.password_command,
+        answer_limit: deadlines.answer,
+    };
+    let result = asking.pause.within(deadlines.login, login.run()).await;
+    let Session { handle, ends, cut, .. } = session;
+    let hop = Hop { handle, ends, stop: (*stop).clone(), key: String::new(), proxy, _cut: cut };
+    match result {
+        Some(Ok(key)) => Ok(Hop { key, ..hop }),
+        Some(Err(halt)) => {
             close(&[hop]).await;
-            return Err(failure.into());
+            Err(match halt {
+                Halt::Failed(failure) => Setback::Failed(failure),
+                Halt::Wanted(wanted) => Setback::Wanted(wanted),
+            })
         }
-        Err(_) => {
-            let refused = refused.load(Ordering::Relaxed);
-            return Err(Failure::AuthenticationTimedOut { after: deadlines.login, refused }.into());
-        }
-    };
-    Ok(Hop { handle, ends, stop, key, _cut: cut })
+        None => Err(Failure::AuthenticationTimedOut { after: deadlines.login, refused: risk.is_any() }.into()),
+    }
 }
 
 fn jump_refused(error: &russh::Error, before: &Hop) -> Failure {
@@ -168,52 +213,13 @@ fn jump_refused(error: &russh::Error, before: &Hop) -> Failure {
     Failure::JumpRefused { reason, jump: before.stop.host.clone() }
 }
 
-/// Connects to the first address that answers; all of them share `limit`.
-async fn tcp(host: &str, port: u16, limit: Duration) -> Result<TcpStream, Failure> {
-    let deadline = Instant::now() + limit;
-    let addresses: Vec<SocketAddr> = match timeout(limit, tokio::net::lookup_host((host, port))).await {
-        Ok(Ok(addresses)) => addresses.collect(),
-        Ok(Err(error)) => return Err(Failure::NameNotResolved(Text::new(&error.to_string()))),
-        Err(_) => return Err(Failure::NameNotResolved(Text::new("the name server does not answer"))),
-    };
-    if addresses.is_empty() {
-        return Err(Failure::NameNotResolved(Text::new("no address")));
-    }
-    let mut last = None;
-    for (number, address) in addresses.iter().enumerate() {
-        let share = u32::try_from(addresses.len() - number).unwrap_or(1);
-        let left = deadline.saturating_duration_since(Instant::now()) / share;
-        match timeout(left, TcpStream::connect(address)).await {
-            Ok(Ok(socket)) => {
-                // Without this every command takes 40 ms longer.
-                if let Err(error) = socket.set_nodelay(true) {
-                    tracing::debug!(%address, %error, "TCP_NODELAY could not be set");
-                }
-                return Ok(socket);
-            }
-            Ok(Err(error)) => last = Some(error),
-            Err(_) => {}
-        }
-    }
-    Err(match last {
-        None => Failure::TcpTimedOut(limit, addresses),
-        Some(error) => tcp_failure(&error, limit, addresses),
-    })
+/// A session whose host is the right one, before the login.
+struct Session {
+    handle: Handle<Watcher>,
+    ends: watch::Receiver<Option<Text>>,
+    banner: Banner,
+    cut: DropGuard,
 }
-
-fn tcp_failure(error: &std::io::Error, limit: Duration, addresses: Vec<SocketAddr>) -> Failure {
-    use std::io::ErrorKind;
-    match error.kind() {
-        ErrorKind::ConnectionRefused => Failure::Refused(addresses),
-        ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => {
-            Failure::Unreachable(Text::new(&error.to_string()))
-        }
-        ErrorKind::TimedOut => Failure::TcpTimedOut(limit, addresses),
-        _ => Failure::Tcp(Text::new(&error.to_string())),
-    }
-}
-
-type Session = (Handle<Watcher>, watch::Receiver<Option<Text>>, DropGuard);
 
 /// Greets, exchanges keys and checks the host key.
 async fn handshake<S>(
@@ -221,21 +227,22 @@ async fn handshake<S>(
     config: Arc<russh::client::Config>,
     expectation: Arc<Expectation>,
     limit: Duration,
-) -> Result<Session, HopError>
+) -> Result<Session, Setback>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let token = CancellationToken::new();
     let cut = token.clone().drop_guard();
     let greeting = Greeting::default();
-    let (watcher, ends) = Watcher::new(expectation);
+    let banner = Banner::default();
+    let (watcher, ends) = Watcher::new(expectation, banner.clone());
     let stream = Cuttable::new(stream, token, greeting.clone());
     let result = timeout(limit, connect_stream(config, stream, watcher)).await;
     let said = greeting.bytes();
     match result {
-        Ok(Ok(handle)) => Ok((handle, ends, cut)),
-        Ok(Err(SessionError::Refused(failure))) => Err(HopError::Failed(*failure)),
-        Ok(Err(SessionError::Unknown(key))) => Err(HopError::Unknown(key)),
+        Ok(Ok(handle)) => Ok(Session { handle, ends, banner, cut }),
+        Ok(Err(SessionError::Refused(failure))) => Err(Setback::Failed(*failure)),
+        Ok(Err(SessionError::Unknown(key))) => Err(Setback::Unknown(key)),
         _ if !said.is_empty() && !has_greeted(&said) => Err(Failure::NotSsh(first_line(&said)).into()),
         Ok(Err(SessionError::Library(error))) => Err(handshake_failure(error, has_greeted(&said)).into()),
         Err(_) => Err(Failure::HandshakeTimedOut { after: limit, greeted: has_greeted(&said) }.into()),
@@ -256,6 +263,9 @@ fn first_line(said: &[u8]) -> Text {
 fn handshake_failure(error: russh::Error, greeted: bool) -> Failure {
     match error {
         russh::Error::NoCommonAlgo { kind, ours, theirs } => {
+            // What is offered already did not help.
+            let not_offered: Vec<String> = theirs.iter().filter(|name| !ours.contains(name)).cloned().collect();
+            let legacy_would_help = algorithms::legacy_would_help(&kind, &not_offered);
             let kind = match kind {
                 AlgorithmKind::Kex => "key exchange method",
                 AlgorithmKind::Key => "host key type",
@@ -264,10 +274,9 @@ fn handshake_failure(error: russh::Error, greeted: bool) -> Failure {
                 AlgorithmKind::Mac => "message authentication",
             };
             let clean = |names: Vec<String>| names.iter().map(|name| Text::new(name).to_string()).collect();
-            Failure::NoCommonAlgorithm { kind, ours: clean(ours), theirs: clean(theirs) }
+            Failure::NoCommonAlgorithm { kind, ours: clean(ours), theirs: clean(theirs), legacy_would_help }
         }
         russh::Error::HUP | russh::Error::Disconnect | russh::Error::IO(_) => Failure::ClosedInHandshake { greeted },
-        russh::Error::UnknownKey => Failure::Protocol(Text::new("the server shows a host certificate unasked")),
         other => Failure::Protocol(Text::new(&other.to_string())),
     }
 }

@@ -1,13 +1,13 @@
 //! Why a connection did not come to be. Every case is told apart, because each calls for another next step; the
-//! sentences that the reader sees are in `problem.rs`.
+//! sentences that the reader sees are in `problem/`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::known_hosts::Place;
-use crate::app::Problem;
-use crate::fabric::{TargetId, Text};
+use crate::app::SecretRequest;
+use crate::fabric::Text;
 
 /// A connection did not come to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub struct Stop {
     pub port: u16,
     /// False for the target itself.
     pub is_jump: bool,
+    /// The `ssh` command that goes there, as a person would type it.
+    pub by_hand: String,
 }
 
 impl std::fmt::Display for Stop {
@@ -95,6 +97,15 @@ pub enum Failure {
         ours: Vec<String>,
         /// What the server offered.
         theirs: Vec<String>,
+        /// The server has one that is offered with `legacy_algorithms = true` only.
+        legacy_would_help: bool,
+    },
+    /// The command whose input and output are the connection gave none.
+    ProxyCommand {
+        /// The command, tokens replaced.
+        command: Text,
+        /// How it ended.
+        end: ProxyEnd,
     },
     /// The server broke the protocol.
     Protocol(Text),
@@ -123,6 +134,15 @@ pub enum Failure {
         /// The line that revokes it.
         recorded: Place,
     },
+    /// The host shows a certificate of an authority that is trusted for it, and the certificate is not good.
+    HostCertificateRefused {
+        /// The key in the certificate.
+        key: Box<OfferedHostKey>,
+        /// What is wrong with the certificate.
+        why: Text,
+        /// The line that trusts the authority.
+        authority: Place,
+    },
     /// A new host key could not be written down.
     HostKeyNotRecorded {
         /// The key it shows.
@@ -145,17 +165,49 @@ pub enum Failure {
     NoKeyToOffer(Box<KeysTried>),
     /// The server ended the connection because of too many refused keys.
     TooManyFailures(Box<KeysTried>),
-    /// The server takes no keys, only other methods.
-    KeysNotTaken {
-        /// The methods it takes.
+    /// None of the methods that the settings allow is one that the server takes.
+    NoMethod {
+        /// The methods that the server takes.
         accepts: Vec<String>,
+        /// The methods that the settings allow.
+        allowed: Vec<String>,
     },
-    /// The key was accepted and the server wants a further proof.
+    /// Something was accepted, and what the server wants next cannot be given.
     SecondStepNeeded {
-        /// The key.
-        key: String,
+        /// What was accepted.
+        done: String,
         /// The methods that it wants next.
         accepts: Vec<String>,
+    },
+    /// A secret is needed and was not given.
+    SecretNeeded {
+        /// What was, or would be, asked.
+        asked: Box<SecretRequest>,
+        /// Why it was not given.
+        why: NotGiven,
+        /// The keys that were tried before.
+        tried: Box<KeysTried>,
+    },
+    /// A secret was sent and refused.
+    SecretRefused {
+        /// The method: `password` or `keyboard-interactive`.
+        method: &'static str,
+        /// Where the secret came from.
+        from: SecretFrom,
+        /// The methods that the server still takes.
+        accepts: Vec<String>,
+    },
+    /// A passphrase does not open its key file. It never left this machine.
+    WrongPassphrase {
+        /// The file.
+        file: String,
+    },
+    /// The command that gives the password gave none. Nothing was sent.
+    PasswordCommand {
+        /// The program, without its arguments.
+        program: Text,
+        /// What went wrong.
+        problem: CommandProblem,
     },
     /// The connection ended while logging in.
     ClosedInAuthentication {
@@ -163,14 +215,69 @@ pub enum Failure {
         reason: Text,
         /// The keys that were refused before.
         tried: Box<KeysTried>,
+        /// A secret was sent on it; whether it counts as refused is not known.
+        secret_sent: bool,
     },
     /// No answer while logging in.
     AuthenticationTimedOut {
         /// Since the login began.
         after: Duration,
-        /// True if a key was refused before: a further try would be one more refusal.
+        /// True if a key was refused or a secret sent before: a further try would be one more refusal.
         refused: bool,
     },
+}
+
+/// How a `ProxyCommand` ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProxyEnd {
+    /// It could not be started.
+    NotStarted(Text),
+    /// It ended, or was ended because it gave no connection.
+    Ended {
+        /// Its exit status; `None` if it had to be ended.
+        status: Option<i32>,
+        /// The last line that it complained.
+        said: Option<Text>,
+    },
+}
+
+/// Why the command that gives a password gave none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommandProblem {
+    /// It could not be started.
+    NotStarted(Text),
+    /// It ended with this status; `None` if a signal ended it.
+    Failed(Option<i32>),
+    /// It did not end within this time.
+    TimedOut(Duration),
+    /// Its first line is empty.
+    Empty,
+    /// Its first line is longer than any password.
+    TooLong,
+    /// Its first line is not UTF-8.
+    NotText,
+}
+
+/// Why a secret was not given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotGiven {
+    /// There is no console.
+    NobodyToAsk,
+    /// The settings say that nobody is to be asked (`BatchMode`, `NumberOfPasswordPrompts 0`).
+    MayNotAsk,
+    /// It was asked for once, and the user has not acted since.
+    NotAgain,
+    /// The person at the console gave none.
+    RefusedByUser,
+}
+
+/// Where a secret came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SecretFrom {
+    /// Somebody typed it.
+    Typed,
+    /// This program gave it.
+    Command(Text),
 }
 
 /// Why a jump host opened no way.
@@ -237,7 +344,7 @@ pub enum SetAsideReason {
     Missing,
     /// The file cannot be read.
     Unreadable(Text),
-    /// The file is encrypted, and the agent does not hold its key.
+    /// The file is encrypted, the agent does not hold its key, and no passphrase was given.
     Encrypted,
     /// Others may read the file; its mode.
     TooOpen(u32),
@@ -247,8 +354,6 @@ pub enum SetAsideReason {
     OnlyInAgent,
     /// A certificate without its private key.
     CertificateWithoutKey,
-    /// An RSA certificate whose key is in a file: it can only be signed with SHA-1 here.
-    RsaCertificate,
     /// The agent would not sign.
     AgentDeclined(Text),
 }
@@ -289,21 +394,14 @@ impl ConnectError {
             | Failure::HandshakeTimedOut { .. }
             | Failure::Protocol(_)
             | Failure::AuthenticationTimedOut { refused: false, .. } => Retry::Automatic,
-            Failure::ClosedInAuthentication { tried, .. } if tried.offered.is_empty() => Retry::Automatic,
+            Failure::ProxyCommand { end: ProxyEnd::Ended { .. }, .. }
+            | Failure::PasswordCommand { problem: CommandProblem::Failed(_) | CommandProblem::TimedOut(_), .. } => {
+                Retry::Automatic
+            }
+            Failure::ClosedInAuthentication { tried, secret_sent: false, .. } if tried.offered.is_empty() => {
+                Retry::Automatic
+            }
             _ => Retry::OnlyWhenAsked,
         }
     }
-
-    /// What to tell the reader: what happened on which target, the likely cause, the next step.
-    pub fn problem(&self, target: &TargetId) -> Problem {
-        super::problem::problem(self, target)
-    }
 }
-
-impl std::fmt::Display for ConnectError {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.problem(&TargetId::new(&self.stop.host)).fmt(formatter)
-    }
-}
-
-impl std::error::Error for ConnectError {}

@@ -1,16 +1,22 @@
 //! What the library calls while a session lives: it hands over the host key and says why a session ended. Nothing here
 //! ever waits, because the library's session stands still while one of these runs.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
-use russh::client::{DisconnectReason, Handler};
+use russh::client::{DisconnectReason, Handler, Session};
 use russh::keys::{PublicKey, PublicKeyOrCertificate};
 use tokio::sync::watch;
 
 use super::error::Failure;
+use super::host_certificate::{self, Judgement};
 use super::host_key;
 use super::known_hosts::{KnownKeys, Place, RecordedNames, Verdict};
+use super::wording::one_line;
 use crate::fabric::Text;
+
+/// So many characters of a banner are kept: it is shown in one line.
+const BANNER_KEPT: usize = 200;
 
 /// The host key of one host, as it is judged.
 pub struct Expectation {
@@ -48,17 +54,35 @@ impl From<russh::Error> for SessionError {
     }
 }
 
+/// What a server says to everybody who logs in, cut to one line.
+#[derive(Clone, Debug)]
+pub struct Banner(Arc<Mutex<Text>>);
+
+impl Default for Banner {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(Text::new(""))))
+    }
+}
+
+impl Banner {
+    /// What it said so far.
+    pub fn text(&self) -> Text {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
 /// Watches one session.
 pub struct Watcher {
     expectation: Arc<Expectation>,
     ended: watch::Sender<Option<Text>>,
+    banner: Banner,
 }
 
 impl Watcher {
     /// A watcher, and where it tells why the session ended (its sender goes with the session).
-    pub fn new(expectation: Arc<Expectation>) -> (Self, watch::Receiver<Option<Text>>) {
+    pub fn new(expectation: Arc<Expectation>, banner: Banner) -> (Self, watch::Receiver<Option<Text>>) {
         let (ended, ends) = watch::channel(None);
-        (Self { expectation, ended }, ends)
+        (Self { expectation, ended, banner }, ends)
     }
 }
 
@@ -66,30 +90,43 @@ impl Handler for Watcher {
     type Error = SessionError;
 
     async fn check_server_key(&mut self, shown: &PublicKeyOrCertificate) -> Result<bool, SessionError> {
-        let PublicKeyOrCertificate::PublicKey { key, .. } = shown else {
-            // None was asked for, so this is not a server to trust.
-            return Ok(false);
-        };
         let Expectation { names, known, accepted } = &*self.expectation;
+        let key = &shown.public_key();
+        let refused = |failure: Failure| Err(SessionError::Refused(Box::new(failure)));
+        if let Some(certificate) = shown.certificate() {
+            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+            let judgement = host_certificate::judge(certificate, names, known, now);
+            if let Some(failure) = host_key::certificate_refusal(names, key, &judgement) {
+                return refused(failure);
+            }
+            if judgement == Judgement::Good {
+                return Ok(true);
+            }
+        }
         let verdict = known.verdict(key);
         if let Some(failure) = host_key::refusal(names, key, &verdict) {
-            return Err(SessionError::Refused(Box::new(failure)));
+            return refused(failure);
         }
         match (verdict, accepted) {
             (Verdict::Unknown { .. }, Some(accepted)) if accepted.key_data() == key.key_data() => Ok(true),
             (Verdict::Unknown { .. }, Some(accepted)) => {
                 let recorded = host_key::offered(names, accepted);
-                Err(SessionError::Refused(Box::new(Failure::HostKeyChanged {
+                refused(Failure::HostKeyChanged {
                     key: host_key::offered(names, key),
                     recorded: None,
                     recorded_key: format!("{} {}", recorded.algorithm, recorded.fingerprint),
-                })))
+                })
             }
             (Verdict::Unknown { authority }, None) => {
                 Err(SessionError::Unknown(Box::new(UnknownKey { key: key.clone(), authority })))
             }
             _ => Ok(true),
         }
+    }
+
+    async fn auth_banner(&mut self, banner: &str, _session: &mut Session) -> Result<(), SessionError> {
+        *self.banner.0.lock().unwrap_or_else(PoisonError::into_inner) = one_line(banner, BANNER_KEPT);
+        Ok(())
     }
 
     async fn disconnected(&mut self, reason: DisconnectReason<SessionError>) -> Result<(), SessionError> {

@@ -9,11 +9,12 @@ use russh::keys::PublicKey;
 use tokio::sync::{Mutex, oneshot};
 
 use super::error::{Failure, NotAccepted, OfferedHostKey};
+use super::host_certificate::Judgement;
 use super::known_hosts::{
-    KnownHostsFile, KnownKeys, Place, RecordedNames, Verdict, fingerprint, recorded_line, short_path,
+    KnownHostsFile, KnownKeys, Place, RecordedNames, Verdict, fingerprint, hashed, recorded_line, short_path,
 };
-use crate::app::{Answer, PromptKind, UnknownHostKey};
-use crate::collect::transport::{Asker, Question};
+use crate::app::{Answer, PromptKind, Severity, UnknownHostKey};
+use crate::collect::transport::{Asker, Call, Notice, Question, tell};
 use crate::config::openssh::{HostKeyChecking, HostSettings};
 use crate::fabric::{TargetId, Text};
 
@@ -82,6 +83,18 @@ pub fn refusal(names: &RecordedNames, key: &PublicKey, verdict: &Verdict) -> Opt
     }
 }
 
+/// The failure that a judgement on a certificate means; `None` for a good one, and for one whose key counts alone.
+pub fn certificate_refusal(names: &RecordedNames, key: &PublicKey, judgement: &Judgement) -> Option<Failure> {
+    let key = offered(names, key);
+    match judgement {
+        Judgement::Good | Judgement::NotTrusted => None,
+        Judgement::Revoked(recorded) => Some(Failure::HostKeyRevoked { key, recorded: recorded.clone() }),
+        Judgement::Bad { why, authority } => {
+            Some(Failure::HostCertificateRefused { key, why: why.clone(), authority: authority.clone() })
+        }
+    }
+}
+
 /// Decides about an unknown key, by the settings or by asking, and writes it down if it is accepted.
 pub async fn decide(
     target: &TargetId,
@@ -97,6 +110,7 @@ pub async fn decide(
     match settings.host_key_checking {
         HostKeyChecking::Strict => return Err(refuse(NotAccepted::Strict)),
         HostKeyChecking::AcceptNew => {}
+        HostKeyChecking::Ask if settings.login.batch_mode => return Err(refuse(NotAccepted::NobodyToAsk)),
         HostKeyChecking::Ask => {
             let question = UnknownHostKey {
                 host: Text::new(&offered.name),
@@ -107,9 +121,20 @@ pub async fn decide(
             ask(target, question, asker).await.map_err(refuse)?;
         }
     }
-    let Some(file) = file else { return Ok(()) };
-    match record(file, &names, key).await {
-        Ok(()) => Ok(()),
+    let unseen = settings.host_key_checking == HostKeyChecking::AcceptNew;
+    let Some(file) = file else {
+        if unseen {
+            accepted(target, &offered, "it is written down nowhere", asker).await;
+        }
+        return Ok(());
+    };
+    match record(file, &names, key, settings.hash_known_hosts).await {
+        Ok(()) => {
+            if unseen {
+                accepted(target, &offered, &format!("written to {}", short_path(file)), asker).await;
+            }
+            Ok(())
+        }
         // Accepted by a person: the connection is wanted, only the memory of it fails.
         Err(error) if settings.host_key_checking == HostKeyChecking::Ask => {
             tracing::warn!(target = %target, file = %file.display(), %error, "an accepted host key could not be recorded");
@@ -122,11 +147,19 @@ pub async fn decide(
     }
 }
 
+/// Tells that a key was accepted without anybody having looked at it.
+async fn accepted(target: &TargetId, key: &OfferedHostKey, written: &str, asker: &Asker) {
+    let OfferedHostKey { name, algorithm, fingerprint } = key;
+    let text = Text::new(&format!("new host key of {name} accepted unseen: {algorithm} {fingerprint}; {written}"));
+    tell(asker, Notice { target: target.clone(), severity: Severity::Warning, text }).await;
+}
+
 async fn ask(target: &TargetId, key: UnknownHostKey, asker: &Asker) -> Result<(), NotAccepted> {
     let Some(asker) = asker else { return Err(NotAccepted::NobodyToAsk) };
     let (answer, answered) = oneshot::channel();
-    let question = Question { target: target.clone(), kind: PromptKind::UnknownHostKey(key), answer };
-    asker.send(question).await.map_err(|_| NotAccepted::NobodyToAsk)?;
+    let kind = PromptKind::UnknownHostKey(key);
+    let question = Question { target: target.clone(), kind, reuse: None, answer };
+    asker.send(Call::Ask(question)).await.map_err(|_| NotAccepted::NobodyToAsk)?;
     match answered.await {
         Ok(Answer::Accept) => Ok(()),
         Ok(_) => Err(NotAccepted::RefusedByUser),
@@ -135,14 +168,16 @@ async fn ask(target: &TargetId, key: UnknownHostKey, asker: &Asker) -> Result<()
 }
 
 /// Appends a line to a file, which is made if need be.
-async fn record(file: &Path, names: &RecordedNames, key: &PublicKey) -> io::Result<()> {
+async fn record(file: &Path, names: &RecordedNames, key: &PublicKey, hashes: bool) -> io::Result<()> {
     let _one_at_a_time = WRITING.lock().await;
     let (file, names, key) = (file.to_owned(), names.clone(), key.clone());
-    tokio::task::spawn_blocking(move || append(&file, &names, &key)).await.map_err(io::Error::other)?
+    tokio::task::spawn_blocking(move || append(&file, &names, &key, hashes)).await.map_err(io::Error::other)?
 }
 
-fn append(path: &Path, names: &RecordedNames, key: &PublicKey) -> io::Result<()> {
-    let line = recorded_line(&names.name, key).ok_or_else(|| io::Error::other("the key cannot be written"))?;
+fn append(path: &Path, names: &RecordedNames, key: &PublicKey, hashes: bool) -> io::Result<()> {
+    let name = if hashes { hashed(&names.name, rand::random()) } else { Some(names.name.clone()) };
+    let line =
+        name.and_then(|name| recorded_line(&name, key)).ok_or_else(|| io::Error::other("the key cannot be written"))?;
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use hmac::{Hmac, KeyInit, Mac};
 use russh::keys::ssh_key::known_hosts::HostPatterns;
+use russh::keys::ssh_key::public::KeyData;
 use russh::keys::{Algorithm, HashAlg, PublicKey};
 use sha1::Sha1;
 
@@ -88,7 +89,7 @@ pub enum Verdict {
     Known,
     /// Nothing is recorded for this host.
     Unknown {
-        /// A line that trusts an authority for this host; host certificates are not understood here.
+        /// A line that trusts an authority for this host, which did not sign this key.
         authority: Option<Place>,
     },
     /// Other keys are recorded, and not this one.
@@ -144,6 +145,27 @@ impl KnownKeys {
         verdict
     }
 
+    /// The line that trusts the holder of this key to sign certificates of this host.
+    pub fn authority(&self, key: &KeyData) -> Option<&Place> {
+        self.authorities().find(|entry| entry.key.key_data() == key).map(|entry| &entry.place)
+    }
+
+    /// Whether any authority is trusted for this host: then it is asked for a certificate.
+    pub fn has_authority(&self) -> bool {
+        self.authorities().next().is_some()
+    }
+
+    /// The line that revokes a key, be it the host's or an authority's.
+    pub fn revoked(&self, key: &KeyData) -> Option<&Place> {
+        let mut entries = self.under_name.iter().chain(&self.without_port);
+        let entry = entries.find(|entry| entry.marker == Marker::Revoked && entry.key.key_data() == key)?;
+        Some(&entry.place)
+    }
+
+    fn authorities(&self) -> impl Iterator<Item = &Entry> {
+        self.under_name.iter().chain(&self.without_port).filter(|entry| entry.marker == Marker::Authority)
+    }
+
     /// Algorithms of the recorded keys, so that a host is asked first for a key that can be compared.
     pub fn algorithms(&self) -> Vec<Algorithm> {
         let entries = if self.under_name.iter().any(|entry| entry.marker == Marker::HostKey) {
@@ -160,6 +182,14 @@ impl KnownKeys {
         }
         algorithms
     }
+}
+
+/// `name` as files hold it that are not to tell which hosts they know: `|1|salt|hash`.
+pub fn hashed(name: &str, salt: [u8; 20]) -> Option<String> {
+    let mut mac = Hmac::<Sha1>::new_from_slice(&salt).ok()?;
+    mac.update(name.as_bytes());
+    let hash: [u8; 20] = mac.finalize().into_bytes().into();
+    Some(HostPatterns::HashedName { salt: salt.to_vec(), hash }.to_string())
 }
 
 /// The line that records `key` under `name`, without its end.
@@ -256,7 +286,7 @@ fn matches_hash(hashed: &str, name: &str) -> bool {
 
 /// `*` stands for any characters, `?` for one. Linear in the pattern for each character of the name: a hostile line
 /// costs no more than its length.
-fn matches_pattern(pattern: &str, name: &str) -> bool {
+pub fn matches_pattern(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();
     let (mut at_pattern, mut at_name) = (0, 0);

@@ -11,12 +11,19 @@ mod connect;
 mod error;
 mod exec;
 mod handler;
+mod host_certificate;
 mod host_key;
 mod identity;
 mod known_hosts;
+mod memory;
+mod password_command;
 mod problem;
+mod proxy;
 mod stream;
+mod tcp;
+mod wording;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,24 +33,45 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 pub use error::{
-    AgentState, ConnectError, Failure, JumpRefusal, KeysTried, NotAccepted, OfferedHostKey, Retry, SetAside,
-    SetAsideReason, Stop,
+    AgentState, CommandProblem, ConnectError, Failure, JumpRefusal, KeysTried, NotAccepted, NotGiven, OfferedHostKey,
+    ProxyEnd, Retry, SecretFrom, SetAside, SetAsideReason, Stop,
 };
 pub use known_hosts::{KnownHostsFile, KnownKeys, Place, RecordedNames, Verdict};
+pub use memory::Memory;
 
-use self::connect::{Hop, Setback};
+use self::authenticate::{Asking, Wallet};
+use self::connect::{Hop, Setback, Step};
 use super::{Asker, Exec, TransportError};
+use crate::config::Access;
 use crate::config::openssh::HostSettings;
 use crate::fabric::{TargetId, Text};
 
 /// So many commands run at once on one connection. Servers allow ten, some fewer, and they are not ours alone.
 const COMMANDS_AT_ONCE: usize = 4;
 
+/// A jump host that goes while somebody is asked is gone to again so many times.
+const REMADE_AT_MOST: usize = 2;
+
 /// The way to a target.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Route {
     /// The jump hosts, resolved, the first one first; then the target itself.
     pub hops: Vec<HostSettings>,
+    /// What the inventory says about the target's login.
+    pub access: Access,
+    /// The file that stood in for OpenSSH's own configuration: commands to type name it.
+    pub ssh_config: Option<PathBuf>,
+}
+
+/// Who wants a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Caller<'a> {
+    /// For which target.
+    pub target: &'a TargetId,
+    /// The way to the console.
+    pub asker: &'a Asker,
+    /// What is remembered of the target's earlier logins.
+    pub memory: &'a Memory,
 }
 
 /// How long each step of a connection may take.
@@ -53,8 +81,13 @@ pub struct Deadlines {
     pub tcp: Duration,
     /// Greeting, key exchange and host key.
     pub handshake: Duration,
-    /// Logging in, with what an agent needs for a confirmation.
+    /// Logging in, with what an agent needs for a confirmation; not the time in which somebody is asked.
     pub login: Duration,
+    /// The command that gives a password.
+    pub password_command: Duration,
+    /// An answer to a server's question that took longer is given in a new session: servers end a login after two
+    /// minutes.
+    pub answer: Duration,
     /// The start of a command on a connection that is up.
     pub command: Duration,
 }
@@ -65,6 +98,8 @@ impl Default for Deadlines {
             tcp: Duration::from_secs(10),
             handshake: Duration::from_secs(10),
             login: Duration::from_secs(30),
+            password_command: Duration::from_secs(15),
+            answer: Duration::from_secs(100),
             command: Duration::from_secs(10),
         }
     }
@@ -84,38 +119,60 @@ pub struct Connected {
 }
 
 /// Connects to a target with the usual deadlines.
-pub async fn connect(target: &TargetId, route: &Route, asker: &Asker) -> Result<Connected, ConnectError> {
-    connect_within(target, route, asker, Deadlines::default()).await
+pub async fn connect(caller: Caller<'_>, route: &Route) -> Result<Connected, ConnectError> {
+    connect_within(caller, route, Deadlines::default()).await
 }
 
-/// Connects to a target with these deadlines. An unknown host key is asked about where the settings want it; the time
-/// that takes counts towards none of them.
+/// Connects to a target with these deadlines. Unknown host keys and missing secrets are asked about where the settings
+/// want it; the time that takes counts towards none of them. Hosts on the way that were reached stay connected meanwhile.
 pub async fn connect_within(
-    target: &TargetId,
+    caller: Caller<'_>,
     route: &Route,
-    asker: &Asker,
     deadlines: Deadlines,
 ) -> Result<Connected, ConnectError> {
-    let Some(last) = route.hops.last() else {
-        let stop = Stop { user: String::new(), host: target.to_string(), port: 0, is_jump: false };
+    let Some((last, jumps)) = route.hops.split_last() else {
+        let (host, by_hand) = (caller.target.to_string(), String::new());
+        let stop = Stop { user: String::new(), host, port: 0, is_jump: false, by_hand };
         return Err(ConnectError { stop, failure: Failure::NoRoute });
     };
+    let asking = Asking::new(caller.target, caller.asker, caller.memory);
+    let of_jumps = Access::default();
     let mut accepted = vec![None; route.hops.len()];
-    loop {
-        match connect::attempt(&route.hops, &accepted, &deadlines).await {
-            Ok(hops) => return Ok(Connected::new(hops, last, deadlines)),
-            Err(Setback::Failed(error)) => return Err(error),
-            Err(Setback::Unknown { hop, key }) => {
-                let settings = &route.hops[hop];
-                let decision = host_key::decide(target, settings, &key.key, key.authority, asker).await;
-                if let Err(failure) = decision {
-                    let stop = connect::stop(settings, hop + 1 < route.hops.len());
-                    return Err(ConnectError { stop, failure });
-                }
-                accepted[hop] = Some(key.key);
+    let mut wallets: Vec<Wallet> = route.hops.iter().map(|_| Wallet::default()).collect();
+    let mut hops: Vec<Hop> = Vec::new();
+    let mut remade = 0;
+    while hops.len() <= jumps.len() {
+        if let Some(gone) = hops.iter().position(|hop| hop.handle.is_closed())
+            && remade < REMADE_AT_MOST
+        {
+            remade += 1;
+            hops.truncate(gone);
+        }
+        let number = hops.len();
+        let settings = &route.hops[number];
+        let is_jump = number < jumps.len();
+        let stop = connect::stop(settings, route.ssh_config.as_deref(), is_jump);
+        let access = if is_jump { &of_jumps } else { &route.access };
+        let step = Step { settings, stop: &stop, access, accepted: accepted[number].as_ref(), deadlines: &deadlines };
+        let result = match connect::next_hop(hops.last(), &step, &asking, &mut wallets[number]).await {
+            Ok(hop) => {
+                hops.push(hop);
+                Ok(())
             }
+            Err(Setback::Failed(failure)) => Err(failure),
+            Err(Setback::Unknown(key)) => {
+                let decision = host_key::decide(caller.target, settings, &key.key, key.authority, caller.asker).await;
+                accepted[number] = Some(key.key);
+                decision
+            }
+            Err(Setback::Wanted(wanted)) => asking.get(wanted, &stop, &mut wallets[number]).await,
+        };
+        if let Err(failure) = result {
+            connect::close(&hops).await;
+            return Err(ConnectError { stop, failure });
         }
     }
+    Ok(Connected::new(hops, last, deadlines))
 }
 
 impl Connected {
@@ -157,7 +214,11 @@ impl Connected {
                 return Text::new(&format!("jump host {}: {reason}", hop.stop));
             }
         }
-        reason
+        let said = self.session.first().and_then(|hop| hop.proxy.as_ref()).and_then(proxy::Proxy::said);
+        match said {
+            Some(said) => Text::new(&format!("{reason} (ProxyCommand said: {said})")),
+            None => reason,
+        }
     }
 
     /// True once the connection has ended.
@@ -194,7 +255,8 @@ fn describe(hops: &[Hop], target: &HostSettings) -> Text {
             format!(", over {}", jumps.join(" -> "))
         }
     };
-    Text::new(&format!("{}, {}{over}", connect::stop(target, false), last.key))
+    let by = if target.proxy_command.is_some() && hops.len() == 1 { ", by ProxyCommand" } else { "" };
+    Text::new(&format!("{}, {}{over}{by}", last.stop, last.key))
 }
 
 /// Waits for the end of a connection, then ends its commands and closes its sessions.

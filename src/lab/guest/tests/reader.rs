@@ -19,7 +19,7 @@ struct Text {
 pub fn observe(machine: &dyn Machine, source: &Source, login: &Login) -> Arc<Observation> {
     let text = match source.read {
         Read::Files(patterns) => files(machine, patterns, login),
-        Read::Command { argv, keep } => {
+        Read::Command { argv, keep } | Read::Privileged { argv, keep, .. } => {
             let argv: Vec<String> = argv
                 .iter()
                 .flat_map(|word| match word {

@@ -1,7 +1,7 @@
 //! Where keys go.
 
-/// Where keys go: the topmost thing on the screen that takes them. Every context but [`Context::Filter`] falls back to
-/// [`Context::Global`] when it does not know a key.
+/// Where keys go: the topmost thing on the screen that takes them. Every context in which no text is typed
+/// falls back to [`Context::Global`] when it does not know a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Context {
     /// Everywhere.
@@ -18,7 +18,14 @@ pub enum Context {
     Help,
     /// The evidence overlay is open.
     Evidence,
-    /// A line of text is edited (the filter, or the search of the evidence overlay). Keys that are not in the key map are text.
+    /// The settings overlay is open.
+    Settings,
+    /// The list of marks is open.
+    Marks,
+    /// The command palette is open. Keys that are not in the key map are text.
+    Palette,
+    /// A line of text is edited (the filter, the search of the evidence overlay, a note). Keys that are not in the key map
+    /// are text.
     Filter,
     /// A question is open.
     Prompt,
@@ -26,7 +33,7 @@ pub enum Context {
 
 impl Context {
     /// All contexts.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::Global,
         Self::Tree,
         Self::Guest,
@@ -34,9 +41,17 @@ impl Context {
         Self::Events,
         Self::Help,
         Self::Evidence,
+        Self::Settings,
+        Self::Marks,
+        Self::Palette,
         Self::Filter,
         Self::Prompt,
     ];
+
+    /// True where text is typed: keys that the key map does not know edit it, and those of [`Context::Global`] do not work.
+    pub fn takes_text(self) -> bool {
+        matches!(self, Self::Palette | Self::Filter)
+    }
 
     /// The name of its table in a key map.
     pub fn name(self) -> &'static str {
@@ -48,6 +63,9 @@ impl Context {
             Self::Events => "events",
             Self::Help => "help",
             Self::Evidence => "evidence",
+            Self::Settings => "settings",
+            Self::Marks => "marks",
+            Self::Palette => "palette",
             Self::Filter => "filter",
             Self::Prompt => "prompt",
         }

@@ -3,6 +3,7 @@ use std::io::Write;
 use std::num::NonZeroU16;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use futures::stream;
@@ -10,7 +11,11 @@ use tokio::task::LocalSet;
 
 use super::*;
 use crate::app::Answer;
+use crate::app::copy::CopyText;
+use crate::tui::frame::Pace;
 use crate::tui::glyphs::GlyphSet;
+use crate::tui::keymap::Keymap;
+use crate::tui::looks::Looks;
 use crate::tui::testing::actions;
 
 /// What the test and the loop share.
@@ -36,6 +41,8 @@ struct Shared {
     cost: Cell<Duration>,
     clock: Cell<Duration>,
     effects: RefCell<Vec<Effect>>,
+    /// What the next copy holds.
+    to_copy: RefCell<String>,
 }
 
 impl Shared {
@@ -45,6 +52,10 @@ impl Shared {
 
     fn noted(&self) -> Vec<String> {
         std::mem::take(&mut self.log.borrow_mut())
+    }
+
+    fn copied(&self) -> CopyText {
+        CopyText::lines([self.to_copy.borrow().as_str()]).expect("something to copy")
     }
 
     fn shown(&self) -> String {
@@ -136,7 +147,7 @@ impl Write for FakeTerminal {
 }
 
 /// Shows the last message, and does what actions named like effects say.
-struct FakeProgram(Rc<Shared>);
+struct FakeProgram(Rc<Shared>, LookChoice);
 
 impl Program for FakeProgram {
     fn context(&self) -> Context {
@@ -148,7 +159,7 @@ impl Program for FakeProgram {
         let text = match &message {
             Message::Action(name) => name.to_string(),
             Message::Resized { columns, rows } => format!("{columns}x{rows}"),
-            Message::Notice { text, .. } => text.to_string(),
+            Message::Notice { text, .. } | Message::Said { text, .. } => text.to_string(),
             Message::Edit(edit) => format!("{edit:?}"),
             Message::Withdrawn { id } => format!("message {id}"),
             Message::Clock(_) => return Vec::new(), // nothing visible changes
@@ -158,9 +169,15 @@ impl Program for FakeProgram {
         *self.0.text.borrow_mut() = text.clone();
         self.0.revision.set(self.0.revision.get() + 1);
         match text.as_str() {
+            "zoom-in" => self.1.keymap = Text::new("other"),
+            "zoom-out" => self.1 = LookChoice { theme: Text::new("neon"), low_bandwidth: true, ..self.1.clone() },
+            _ => {}
+        }
+        match text.as_str() {
             "quit" => vec![Effect::Quit],
             "suspend" => vec![Effect::Suspend],
             "redraw" => vec![Effect::Redraw],
+            "copy" => vec![Effect::Copy { text: self.0.copied(), what: "raw text" }],
             "help" => vec![Effect::Answer { id: 7, answer: Answer::Accept }],
             _ => Vec::new(),
         }
@@ -173,6 +190,10 @@ impl Program for FakeProgram {
 
     fn revision(&self) -> u64 {
         self.0.revision.get()
+    }
+
+    fn look(&self) -> Option<&LookChoice> {
+        Some(&self.1)
     }
 }
 
@@ -193,9 +214,12 @@ impl Bench {
         let (messages, received) = mpsc::channel(10_000);
         let (signals, arrived) = mpsc::channel(8);
         let terminal = FakeTerminal { shared: Rc::clone(&shared), typed: Rc::new(RefCell::new(events)) };
-        let glyphs = Glyphs::new(GlyphSet::Ascii);
-        let keymap = Keymap::embedded(&actions()).expect("valid");
-        let look = Look { theme: Theme::embedded(), glyphs, keymap, pace, colours: true };
+        let mut looks = Looks::embedded(&actions()).expect("valid");
+        let keys = Keymap::embedded(&actions()).expect("valid");
+        looks.add_keymap("other", keys.with("o", "[global]\n\"x\" = \"down\"\n", &actions()).expect("valid"));
+        let low_bandwidth = pace == Pace::LOW_BANDWIDTH;
+        let wished = LookChoice { glyphs: GlyphSet::Ascii, low_bandwidth, ..LookChoice::default() };
+        let (look, _) = Look::new(Arc::new(looks), &wished, true);
         let start = Instant::now();
         let (clock, sink) = (Rc::clone(&shared), Rc::clone(&shared));
         let inputs = Inputs {
@@ -203,8 +227,9 @@ impl Bench {
             signals: arrived,
             effects: Box::new(move |effect| sink.effects.borrow_mut().push(effect)),
             now: Box::new(move || start + clock.clock.get()),
+            clipboard: Clipboard::new(None),
         };
-        let ended = tokio::task::spawn_local(run(FakeProgram(Rc::clone(&shared)), look, inputs, terminal));
+        let ended = tokio::task::spawn_local(run(FakeProgram(Rc::clone(&shared), wished), look, inputs, terminal));
         Self { shared, typed, messages, signals, ended }
     }
 
@@ -438,6 +463,75 @@ fn redraw_draws_everything_anew() {
         assert_eq!(bench.shared.shown(), "redraw");
         let bytes = bench.shared.bytes.borrow();
         assert!(bytes.windows(4).any(|part| part == b"\x1b[2J"), "{}", bytes.escape_ascii());
+    });
+}
+
+#[test]
+fn a_copy_is_sent_to_the_terminal_and_told() {
+    on_virtual_time(async {
+        let bench = Bench::start(Pace::NORMAL);
+        bench.settle().await;
+        bench.shared.bytes.borrow_mut().clear();
+        *bench.shared.to_copy.borrow_mut() = "port 1\nstate ACTIVE\n".to_owned();
+        bench.keys("y");
+        bench.settle().await;
+        let said = "copied raw text, 2 lines: OSC 52, if your terminal allows it";
+        assert_eq!(bench.shared.noted(), ["enter", "copy", said]);
+        let bytes = String::from_utf8(bench.shared.bytes.borrow().clone()).expect("text");
+        assert!(bytes.starts_with("\x1b]52;c;cG9ydCAxCnN0YXRlIEFDVElWRQ==\x1b\\"), "{bytes:?}");
+        assert!(bench.shared.effects.borrow().is_empty(), "nobody else is asked");
+        bench.shared.bytes.borrow_mut().clear();
+        *bench.shared.to_copy.borrow_mut() = "x".repeat(100_000);
+        bench.keys("y");
+        bench.settle().await;
+        assert_eq!(bench.shared.noted()[1], "raw text not copied: that is more than OSC 52 carries");
+        assert!(!bench.shared.bytes.borrow().windows(4).any(|part| part == b"]52;"));
+    });
+}
+
+#[test]
+fn a_copy_to_a_terminal_that_is_full_goes_out_whole_before_the_next_frame() {
+    on_virtual_time(async {
+        let bench = Bench::start(Pace::NORMAL);
+        bench.settle().await;
+        bench.shared.bytes.borrow_mut().clear();
+        *bench.shared.to_copy.borrow_mut() = "x".repeat(30_000);
+        bench.shared.room.set(Some(1_000));
+        bench.keys("y");
+        bench.message(1);
+        bench.settle().await;
+        let drawn = bench.shared.drawn.get();
+        assert_eq!(bench.shared.bytes.borrow().len(), 1_000);
+        bench.message(2);
+        bench.settle().await;
+        assert_eq!(bench.shared.drawn.get(), drawn, "no frame is drawn over what is on its way");
+        bench.shared.room.set(None);
+        bench.settle().await;
+        let bytes = bench.shared.bytes.borrow();
+        let sequence = bytes.iter().position(|byte| *byte == 0x1b).expect("the copy");
+        let end = bytes.windows(2).position(|pair| pair == b"\x1b\\").expect("its end");
+        assert_eq!(end - sequence, "\x1b]52;c;".len() + 40_000);
+        assert_eq!(bench.shared.shown(), "message 2");
+    });
+}
+
+#[test]
+fn another_look_is_in_force_at_once_and_one_that_is_not_here_is_told() {
+    on_virtual_time(async {
+        let bench = Bench::start(Pace::NORMAL);
+        bench.keys("x+x");
+        bench.settle().await;
+        assert_eq!(bench.shared.noted(), ["enter", "zoom-in", "down"], "x means something after the change only");
+        bench.keys("-");
+        bench.settle().await;
+        assert_eq!(bench.shared.noted(), ["zoom-out", "there is no theme \"neon\" here"]);
+        let drawn = bench.shared.drawn.get();
+        for id in 0..1_000 {
+            bench.message(id);
+            bench.pass(1).await;
+        }
+        bench.settle().await;
+        assert!((3..=6).contains(&(bench.shared.drawn.get() - drawn)), "frames come as seldom as was wished");
     });
 }
 

@@ -6,10 +6,11 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::super::paint::{Paint, fit, width, wrap};
-use super::super::widget::graph::{self, Form, GraphSeries};
+use super::super::widget::graph::{self, Form, GraphSeries, TimeAxis};
 use super::heading::target_lines;
 use crate::app::format;
 use crate::app::live::{self, Ceiling, Graph, GraphUnit, LinePoint};
+use crate::app::marks::Mark;
 use crate::app::model::Model;
 use crate::app::screen::Focus;
 use crate::fabric::{Attribute, Entity, Timestamp};
@@ -20,8 +21,10 @@ const GUTTER: u16 = 11;
 const LOWEST: u16 = 5;
 /// The highest graph: more says no more.
 const HIGHEST: u16 = 14;
-/// Samples further apart than this many periods are not connected.
-const GAP_PERIODS: f64 = 3.0;
+/// The lowest room below the heading in which the time axis has a row of its own.
+const ROOM_FOR_AXIS: u16 = 8;
+/// The lowest room in which marks have more than one line.
+const ROOM_FOR_MARKS: u16 = 24;
 
 /// Draws the panel.
 pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) {
@@ -36,10 +39,17 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
     let [top, body] = Layout::vertical([Constraint::Length(head_height), Constraint::Min(0)]).areas(area);
     frame.render_widget(Paragraph::new(head), top);
     let graphs = live::graphs(model, target);
+    let marks = marks_lines(model, paint, room, if body.height < ROOM_FOR_MARKS { 1 } else { 3 });
+    let marks_height = if body.height < ROOM_FOR_AXIS { 0 } else { u16::try_from(marks.len()).unwrap_or(0) };
+    let axis_height = u16::from(body.height >= ROOM_FOR_AXIS && graphs.iter().any(|graph| !graph.lines.is_empty()));
+    let rows = [Constraint::Min(0), Constraint::Length(axis_height), Constraint::Length(marks_height)];
+    let [body, axis, below] = Layout::vertical(rows).areas(body);
+    frame.render_widget(Paragraph::new(marks), below);
     if graphs.is_empty() {
         frame.render_widget(Paragraph::new(nothing(model, paint, room)), body);
         return;
     }
+    draw_axis(frame, model, paint, axis);
     let selected = model.screen.live.selected.min(graphs.len() - 1);
     let heights = heights(model, &graphs, selected, room, body.height);
     let mut y = body.y;
@@ -108,7 +118,7 @@ fn axis_line<'a>(model: &Model, paint: Paint<'_>) -> Line<'a> {
         spans.push(Span::styled(format!("  FROZEN at {}", format::clock(at, paint.zone)), paint.theme.warning));
     }
     if live.cursor.is_some() {
-        let text = format!("  cursor {}", format::clock(cursor_time(model), paint.zone));
+        let text = format!("  cursor {}", format::clock(model.cursor_time(), paint.zone));
         spans.push(Span::styled(text, paint.theme.title));
     }
     Line::from(spans)
@@ -127,13 +137,89 @@ fn nothing<'a>(model: &Model, paint: Paint<'_>, room: usize) -> Vec<Line<'a>> {
     wrap(&text, room).into_iter().map(|line| Line::styled(format!(" {line}"), paint.theme.dim)).collect()
 }
 
-/// The moment under the cursor, or the right edge without one.
-fn cursor_time(model: &Model) -> Timestamp {
+/// Times of day below the graphs, in the columns of their plots.
+fn draw_axis(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) {
+    let plain = |_: f64| String::new();
+    let mut shape = graph::Graph::new(&plain, paint.theme, paint.glyphs);
+    shape.gutter = GUTTER;
+    let label = |moment: f64| {
+        let at = Timestamp::UNIX_EPOCH.checked_add(jiff::SignedDuration::from_secs_f64(moment));
+        at.map_or_else(|_| String::new(), |at| format::clock(at, paint.zone))
+    };
+    let axis = TimeAxis {
+        window_seconds: f64::from(model.screen.live.window()),
+        right_edge_seconds: seconds(model.shown_time()),
+        label: &label,
+        glyphs: paint.glyphs,
+        style: paint.theme.dim,
+    };
+    frame.render_widget(axis, shape.plot_area(area));
+}
+
+/// Seconds since 1970.
+fn seconds(at: Timestamp) -> f64 {
+    at.as_millisecond() as f64 / 1000.0
+}
+
+/// The marks in sight: seconds before the right edge, and their letters.
+fn letters(model: &Model, edge: Timestamp, window: f64) -> Vec<(f64, String)> {
+    model
+        .marks
+        .iter()
+        .map(|mark| (edge.duration_since(mark.at).as_secs_f64(), mark.letter()))
+        .filter(|(ago, _)| (0.0..=window).contains(ago))
+        .collect()
+}
+
+/// What the letters mean: `marks  A 14:02:30 "mtu 1500 -> 9000"`. Those in sight, or the newest ones if none is; where not
+/// all fit, the newest do.
+fn marks_lines<'a>(model: &Model, paint: Paint<'_>, room: usize, most: usize) -> Vec<Line<'a>> {
     let edge = model.shown_time();
-    match model.screen.live.cursor {
-        Some(seconds) => edge - jiff::SignedDuration::from_secs(i64::from(seconds)),
-        None => edge,
+    let window = jiff::SignedDuration::from_secs(i64::from(model.screen.live.window()));
+    let is_in_sight = |mark: &&Mark| mark.at <= edge && edge.duration_since(mark.at) <= window;
+    let in_sight: Vec<&Mark> = model.marks.iter().filter(is_in_sight).collect();
+    let (word, wanted) = match in_sight.is_empty() {
+        true => ("earlier marks", model.marks.iter().rev().take(2).rev().collect()),
+        false => ("marks", in_sight),
+    };
+    let indent = width(word) + 3;
+    let mut lines: Vec<Vec<Span<'a>>> = Vec::new();
+    let mut used = usize::MAX;
+    // From the newest on, so that the oldest are what is left out.
+    for mark in wanted.iter().rev() {
+        let note = if mark.note.is_empty() { String::new() } else { format!(" \"{}\"", mark.note) };
+        let letter = mark.letter();
+        let rest = format!(" {}{note}", format::clock(mark.at, paint.zone));
+        let rest = fit(&rest, room.saturating_sub(indent + width(&letter)), paint.glyphs);
+        let needed = width(&letter) + width(&rest);
+        if used.saturating_add(needed + 2) > room {
+            if lines.len() == most {
+                break;
+            }
+            lines.push(Vec::new());
+            used = indent;
+        } else {
+            used += 2;
+        }
+        used += needed;
+        if let Some(line) = lines.last_mut() {
+            if !line.is_empty() {
+                line.insert(0, Span::raw("  "));
+            }
+            line.insert(0, Span::styled(rest, paint.theme.dim));
+            line.insert(0, Span::styled(letter, paint.theme.mark));
+        }
     }
+    lines.reverse();
+    lines
+        .into_iter()
+        .enumerate()
+        .map(|(index, mut spans)| {
+            let head = if index == 0 { format!(" {word}  ") } else { " ".repeat(indent) };
+            spans.insert(0, Span::styled(head, paint.theme.dim));
+            Line::from(spans)
+        })
+        .collect()
 }
 
 /// What stands under a graph: who does not publish, and why there is no ceiling.
@@ -151,14 +237,14 @@ fn draw_graph(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect
     let window = model.screen.live.window();
     // A little more than the window, so that the line comes in from beyond the left edge.
     let from = edge - jiff::SignedDuration::from_secs(i64::from(window) + 5);
-    let at = cursor_time(model);
+    let at = model.cursor_time();
     let mut title = vec![Span::styled(
         format!(" {}", graph.title),
         if selected { paint.theme.title.patch(paint.theme.selection) } else { paint.theme.title },
     )];
     let mut used = width(&graph.title) + 1;
     for (index, line) in graph.lines.iter().enumerate() {
-        let value = fresh_value(model, line, at);
+        let value = line.fresh_value(model, at);
         let text =
             format!("  {} {}", line.label, value.map_or_else(|| "-".to_owned(), |value| graph.unit.format(value)));
         used += width(&text);
@@ -199,8 +285,11 @@ fn draw_graph(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect
     let mut widget = graph::Graph::new(&format, paint.theme, paint.glyphs);
     widget.series = &series;
     widget.window_seconds = f64::from(window);
-    widget.right_edge_seconds = edge.as_millisecond() as f64 / 1000.0;
-    widget.gap_seconds = GAP_PERIODS * model.options.period.as_secs_f64() + longest_step(graph);
+    widget.right_edge_seconds = seconds(edge);
+    let letters = letters(model, edge, f64::from(window));
+    let marks: Vec<(f64, &str)> = letters.iter().map(|(ago, letter)| (*ago, letter.as_str())).collect();
+    widget.marks = &marks;
+    widget.gap_seconds = live::GAP_PERIODS * model.options.period.as_secs_f64() + longest_step(graph);
     widget.gutter = GUTTER;
     widget.whole_numbers = unit == GraphUnit::Number;
     widget.cursor_seconds_ago = model.screen.live.cursor.map(f64::from);
@@ -212,14 +301,7 @@ fn draw_graph(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect
 
 /// Queue pairs are read every few seconds, not each second.
 fn longest_step(graph: &Graph) -> f64 {
-    if graph.attribute == Attribute::ForeignQueuePairs { 8.0 } else { 0.0 }
-}
-
-/// The value under the cursor, unless it is too old to stand for that moment.
-fn fresh_value(model: &Model, line: &live::Line, at: Timestamp) -> Option<f64> {
-    let newest = line.keys.iter().filter_map(|key| model.series.get(key)?.at(at)).map(|point| point.at).max()?;
-    let limit = GAP_PERIODS * model.options.period.as_secs_f64() + 8.0;
-    (at.duration_since(newest).as_secs_f64() <= limit).then(|| line.value_at(model, at)).flatten()
+    if graph.attribute == Attribute::ForeignQueuePairs { live::LONGEST_STEP_SECONDS } else { 0.0 }
 }
 
 fn seconds_ago(points: &[LinePoint], edge: Timestamp, unit: GraphUnit) -> Vec<(f64, Option<f64>)> {

@@ -274,9 +274,9 @@ impl Screen {
         if typed && !on_top {
             self.editing = None;
         }
-        if !(typed && on_top) {
-            self.overlays.retain(|overlay| !matches!(overlay, Overlay::Palette(_)));
-        }
+        let kept = if typed && on_top { self.overlays.pop() } else { None };
+        self.overlays.retain(|overlay| !matches!(overlay, Overlay::Palette(_)));
+        self.overlays.extend(kept);
     }
 
     /// The evidence overlay, if it is on top.

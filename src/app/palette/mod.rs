@@ -62,14 +62,21 @@ const LEFT_OUT: &[&str] = &[
     "next-page",
 ];
 
-/// Everything that can be done, in the order of the list of actions, then targets, then looks.
+/// Everything that can be done: panels, then targets, the other actions in the order of help, looks.
 pub fn entries(model: &Model) -> Vec<Entry> {
     let mut entries: Vec<Entry> = action::ALL
         .iter()
         .filter(|action| !LEFT_OUT.contains(&action.name) && !action.name.starts_with("answer-"))
         .map(|action| of_action(model, action))
         .collect();
-    entries.extend(targets(model));
+    // Where to go is what is looked for most; leaving is what nobody needs a list for.
+    entries.sort_by_key(|entry| match entry.action.as_str() {
+        name if name.starts_with("panel-") => 0,
+        "quit" => 2,
+        _ => 1,
+    });
+    let panels = entries.partition_point(|entry| entry.action.starts_with("panel-"));
+    entries.splice(panels..panels, targets(model));
     entries.extend(looks(model));
     entries
 }

@@ -39,7 +39,9 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, 
 
 fn mark_line<'a>(mark: &Mark, model: &Model, paint: Paint<'_>, room: usize) -> Line<'a> {
     let letter = format!("{:>3}", mark.letter());
-    let when = format!("  {}  {:>9}  ", format::clock(mark.at, paint.zone), ago(mark, model));
+    let clock = format::clock(mark.at, paint.zone);
+    // Where room is short, the note says more than the age.
+    let when = if room < 45 { format!(" {clock} ") } else { format!("  {clock}  {:>9}  ", ago(mark, model)) };
     let left = room.saturating_sub(width(&letter) + width(&when));
     Line::from(vec![
         Span::styled(letter, paint.theme.mark),

@@ -41,10 +41,12 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, 
     let selected = view.selected.min(found.len() - 1);
     let height = usize::from(list.height);
     let room = usize::from(list.width);
-    // All titles that are shown at any time take part, so that nothing moves while the list is scrolled.
-    let title_room =
-        found.iter().map(|found| width(&found.entry.title)).max().unwrap_or(0).min(room.saturating_sub(2) / 2);
-    let title_room = if room < 50 { room.saturating_sub(2) } else { title_room };
+    // The same for all lists, so that nothing moves while it gets shorter.
+    let title_room = match room {
+        0..50 => room.saturating_sub(2),
+        50..90 => 20,
+        _ => 30,
+    };
     let context = below(model);
     let lines: Vec<Line<'_>> = found
         .iter()

@@ -2,11 +2,11 @@
 //! styles.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::super::paint::{Paint, fit, offset, width};
+use super::super::paint::{Paint, fit, offset, width, wrap};
 use crate::app::action::Context;
 use crate::app::model::Model;
 use crate::app::settings::{self, Page, SettingsView};
@@ -28,6 +28,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, 
     frame.render_widget(Paragraph::new(Line::from(tabs)), Rect { height: 1, ..inner });
     let list = Rect { y: inner.y + 1, height: inner.height - 1, ..inner };
     let room = usize::from(list.width);
+    let list = if view.page == Page::InForce { draw_whole(frame, model, paint, list, view.selected) } else { list };
     let height = usize::from(list.height);
     let (lines, first) = match view.page {
         Page::InForce => {
@@ -40,6 +41,29 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, 
     };
     let shown: Vec<Line<'_>> = lines.into_iter().skip(first).take(height).collect();
     frame.render_widget(Paragraph::new(shown), list);
+}
+
+/// Writes the selected setting whole below the list, which may have to cut a path; returns the room that is left.
+fn draw_whole(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, selected: usize) -> Rect {
+    let rows = settings::rows(model);
+    let Some(row) = rows.get(selected.min(rows.len().saturating_sub(1))) else { return area };
+    let room = usize::from(area.width).saturating_sub(1);
+    let rule = paint.glyphs.horizontal.repeat(usize::from(area.width));
+    let mut lines = vec![Line::styled(rule, paint.theme.border)];
+    let said = [(format!("{}: {}", row.name, row.value), paint.theme.text), (row.whence.clone(), paint.theme.dim)];
+    for (text, style) in said.into_iter().filter(|(text, _)| !text.is_empty()) {
+        lines.extend(wrap(&text, room).into_iter().map(|line| Line::styled(format!(" {line}"), style)));
+    }
+    if row.lever.is_none() {
+        lines.push(Line::styled(fit(" decided at the start", room, paint.glyphs), paint.theme.dim));
+    }
+    let height = u16::try_from(lines.len()).unwrap_or(u16::MAX);
+    if height > area.height / 2 {
+        return area;
+    }
+    let [list, below] = Layout::vertical([Constraint::Min(0), Constraint::Length(height)]).areas(area);
+    frame.render_widget(Paragraph::new(lines), below);
+    list
 }
 
 fn scrolled(lines: Vec<Line<'_>>, scroll: usize, height: usize) -> (Vec<Line<'_>>, usize) {

@@ -37,8 +37,8 @@ impl Widget for TimeAxis<'_> {
         let per_cell = columns_per_cell(self.glyphs.set);
         let Some(axis) = Axis::new(self.right_edge_seconds, self.window_seconds, area.width, per_cell) else { return };
         let label_width = u16::try_from((self.label)(self.right_edge_seconds).width()).unwrap_or(u16::MAX);
-        // A tick, its label, and two blanks before the next one.
-        let needed = f64::from(label_width.saturating_add(3));
+        // As much air as text: more times of day would be read as less.
+        let needed = f64::from(label_width.saturating_mul(2).max(3));
         let per_second = f64::from(area.width) / self.window_seconds;
         let Some(step) = STEPS.into_iter().map(f64::from).find(|step| step * per_second >= needed) else { return };
         let mut moment = (self.right_edge_seconds / step).floor() * step;

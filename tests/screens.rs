@@ -3,6 +3,8 @@
 
 #[path = "screens/guest.rs"]
 mod guest;
+#[path = "screens/overlays.rs"]
+mod overlays;
 
 use std::fmt::Write as _;
 use std::time::Duration;

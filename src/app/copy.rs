@@ -86,7 +86,7 @@ pub fn selected(model: &Model, whole: bool) -> Result<Selected, &'static str> {
         None => match model.screen.panel {
             Panel::GuestLink => of_guest(model, whole).ok_or("no value is selected")?,
             Panel::Live => of_live(model, whole).ok_or("no graph is shown")?,
-            Panel::Events => (of_event(model).ok_or("no event is selected")?, "event"),
+            Panel::Events => of_event(model).ok_or("no event is selected")?,
         },
     };
     let (text, what) = found;
@@ -148,7 +148,7 @@ fn of_live(model: &Model, whole: bool) -> Option<(Option<CopyText>, &'static str
     Some((CopyText::lines(lines.iter().map(String::as_str)), "values at the cursor"))
 }
 
-fn of_event(model: &Model) -> Option<Option<CopyText>> {
+fn of_event(model: &Model) -> Option<(Option<CopyText>, &'static str)> {
     let event = model.selected_event()?;
     let severity = match event.severity {
         Severity::Info => "info",
@@ -156,7 +156,7 @@ fn of_event(model: &Model) -> Option<Option<CopyText>> {
         Severity::Error => "error",
     };
     let target = event.target.as_ref().map_or_else(String::new, |target| format!("{target}: "));
-    Some(CopyText::line(&format!("{}  {severity}  {target}{}", time(event.at), event.text)))
+    Some((CopyText::line(&format!("{}  {severity}  {target}{}", time(event.at), event.text)), "event"))
 }
 
 #[cfg(test)]

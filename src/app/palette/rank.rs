@@ -19,18 +19,18 @@ const IN_DETAIL: i32 = 8;
 /// The most that a gap costs.
 const LONGEST_GAP: usize = 8;
 
-/// How well all words of `query` fit: each must occur in the title, letter after letter, or as it is in the detail. `None`
+/// How well all words of `query` fit: each must occur in the title, letter after letter, or begin a word of the detail. `None`
 /// if one does not; an empty query fits everything.
 pub fn matched(query: &str, title: &str, detail: &str) -> Option<Match> {
     let title: Vec<char> = title.chars().map(lower).collect();
-    let detail: String = detail.chars().map(lower).collect();
+    let detail: Vec<char> = detail.chars().map(lower).collect();
     let mut all = Match::default();
     for word in query.split_whitespace() {
         let word: Vec<char> = word.chars().map(lower).collect();
         if let Some(found) = subsequence(&word, &title) {
             all.score += found.score;
             all.positions.extend(found.positions);
-        } else if detail.contains(&word.iter().collect::<String>()) {
+        } else if begins_word(&detail, &word) {
             all.score += IN_DETAIL;
         } else {
             return None;
@@ -41,6 +41,10 @@ pub fn matched(query: &str, title: &str, detail: &str) -> Option<Match> {
     all.positions.sort_unstable();
     all.positions.dedup();
     Some(all)
+}
+
+fn begins_word(text: &[char], word: &[char]) -> bool {
+    (0..text.len()).any(|index| starts_word(text, index) && text[index..].starts_with(word))
 }
 
 fn lower(character: char) -> char {
@@ -145,6 +149,7 @@ mod tests {
         assert_eq!(matched("go esx", "go to softroce1", ""), None);
         let (title, detail) = (matched("stand", "stand still", ""), matched("stand", "freeze", "graphs stand still"));
         assert!(title.expect("in the title").score > detail.expect("in the detail").score);
+        assert_eq!(matched("till", "freeze", "graphs stand still"), None, "the inside of a word says nothing");
     }
 
     proptest! {

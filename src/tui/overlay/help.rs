@@ -22,15 +22,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, 
     let lines = lines(paint, below, usize::from(columns.saturating_sub(4)));
     let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX);
     let inner = super::open(frame, paint, area, columns, rows, " Keys ".to_owned());
-    let height = usize::from(inner.height);
-    let first = scroll.min(lines.len().saturating_sub(height));
-    let hidden = lines.len().saturating_sub(first + height);
-    let mut shown: Vec<Line<'_>> = lines.into_iter().skip(first).take(height).collect();
-    if hidden > 0
-        && let Some(last) = shown.last_mut()
-    {
-        *last = Line::styled(format!("{} {} more lines below", paint.glyphs.ellipsis, hidden + 1), paint.theme.dim);
-    }
+    let shown = super::scrolled(lines, scroll, usize::from(inner.height), paint);
     frame.render_widget(Paragraph::new(shown), inner);
 }
 

@@ -14,6 +14,22 @@ use ratatui::widgets::{Block, Clear};
 
 use super::paint::Paint;
 
+/// The part of some lines that is shown: from `scroll` on as far as there are lines, the last one telling of those below.
+fn scrolled<'a>(lines: Vec<Line<'a>>, scroll: usize, height: usize, paint: Paint<'_>) -> Vec<Line<'a>> {
+    let first = scroll.min(lines.len().saturating_sub(height));
+    let hidden = lines.len().saturating_sub(first + height);
+    let mut shown: Vec<Line<'a>> = lines.into_iter().skip(first).take(height).collect();
+    if hidden > 0
+        && let Some(last) = shown.last_mut()
+    {
+        *last = Line::styled(format!("{} {} more lines below", paint.glyphs.ellipsis, hidden + 1), paint.theme.dim);
+    }
+    shown
+}
+
+/// The most rows that a list is given: one that fills a large screen hides what it is about.
+const LIST_ROWS: u16 = 30;
+
 /// Below this height a frame takes more than it gives.
 const LOW: u16 = 7;
 

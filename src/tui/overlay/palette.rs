@@ -22,7 +22,7 @@ const KEYS: usize = 8;
 pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, view: Palette) {
     let found = palette::found(model);
     let columns = area.width.saturating_sub(8).min(WIDEST);
-    let rows = area.height.saturating_sub(4).max(3);
+    let rows = area.height.saturating_sub(4).clamp(3, super::LIST_ROWS);
     let title = match found.len() {
         1 => " Palette: 1 thing to do ".to_owned(),
         count => format!(" Palette: {count} things to do "),

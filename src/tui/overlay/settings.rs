@@ -14,7 +14,7 @@ use crate::app::settings::{self, Page, SettingsView};
 /// Draws the overlay.
 pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, view: SettingsView) {
     let columns = area.width.saturating_sub(8).min(100);
-    let rows = area.height.saturating_sub(4).max(3);
+    let rows = area.height.saturating_sub(4).clamp(3, super::LIST_ROWS);
     let inner = super::open(frame, paint, area, columns, rows, " Settings, for this run ".to_owned());
     if inner.is_empty() {
         return;
@@ -30,16 +30,15 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, 
     let room = usize::from(list.width);
     let list = if view.page == Page::InForce { draw_whole(frame, model, paint, list, view.selected) } else { list };
     let height = usize::from(list.height);
-    let (lines, first) = match view.page {
+    let shown = match view.page {
         Page::InForce => {
             let lines = in_force(model, paint, room, view.selected);
             let first = offset(view.selected.min(lines.len().saturating_sub(1)), lines.len(), height.max(1));
-            (lines, first)
+            lines.into_iter().skip(first).take(height).collect()
         }
-        Page::Keys => scrolled(super::help::lines(paint, Context::Global, room), view.scroll, height),
-        Page::Theme => scrolled(roles(model, paint, room), view.scroll, height),
+        Page::Keys => super::scrolled(super::help::lines(paint, Context::Global, room), view.scroll, height, paint),
+        Page::Theme => super::scrolled(roles(model, paint, room), view.scroll, height, paint),
     };
-    let shown: Vec<Line<'_>> = lines.into_iter().skip(first).take(height).collect();
     frame.render_widget(Paragraph::new(shown), list);
 }
 
@@ -64,11 +63,6 @@ fn draw_whole(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect
     let [list, below] = Layout::vertical([Constraint::Min(0), Constraint::Length(height)]).areas(area);
     frame.render_widget(Paragraph::new(lines), below);
     list
-}
-
-fn scrolled(lines: Vec<Line<'_>>, scroll: usize, height: usize) -> (Vec<Line<'_>>, usize) {
-    let first = scroll.min(lines.len().saturating_sub(height));
-    (lines, first)
 }
 
 fn in_force<'a>(model: &Model, paint: Paint<'_>, room: usize, selected: usize) -> Vec<Line<'a>> {

@@ -23,8 +23,12 @@ const LOWEST: u16 = 5;
 const HIGHEST: u16 = 14;
 /// The lowest room below the heading in which the time axis has a row of its own.
 const ROOM_FOR_AXIS: u16 = 8;
-/// The lowest room in which marks have more than one line.
-const ROOM_FOR_MARKS: u16 = 24;
+/// How many marks are listed at most below the graphs.
+const MOST_MARKS: usize = 20;
+/// Notes are not cut shorter than this, in cells; rather, the oldest marks are left out.
+const SHORTEST_NOTE: usize = 16;
+/// The lowest room in which marks have three lines.
+const ROOM_FOR_MARKS: u16 = 30;
 
 /// Draws the panel.
 pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) {
@@ -39,17 +43,16 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
     let [top, body] = Layout::vertical([Constraint::Length(head_height), Constraint::Min(0)]).areas(area);
     frame.render_widget(Paragraph::new(head), top);
     let graphs = live::graphs(model, target);
-    let marks = marks_lines(model, paint, room, if body.height < ROOM_FOR_MARKS { 1 } else { 3 });
+    let marks = marks_lines(model, paint, room, if body.height < ROOM_FOR_MARKS { 2 } else { 3 });
     let marks_height = if body.height < ROOM_FOR_AXIS { 0 } else { u16::try_from(marks.len()).unwrap_or(0) };
     let axis_height = u16::from(body.height >= ROOM_FOR_AXIS && graphs.iter().any(|graph| !graph.lines.is_empty()));
     let rows = [Constraint::Min(0), Constraint::Length(axis_height), Constraint::Length(marks_height)];
-    let [body, axis, below] = Layout::vertical(rows).areas(body);
-    frame.render_widget(Paragraph::new(marks), below);
+    let [body, _, below] = Layout::vertical(rows).areas(body);
     if graphs.is_empty() {
         frame.render_widget(Paragraph::new(nothing(model, paint, room)), body);
+        frame.render_widget(Paragraph::new(marks), below);
         return;
     }
-    draw_axis(frame, model, paint, axis);
     let selected = model.screen.live.selected.min(graphs.len() - 1);
     let heights = heights(model, &graphs, selected, room, body.height);
     let mut y = body.y;
@@ -63,7 +66,12 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
         let text =
             format!(" {} {below} more {} below", paint.glyphs.ellipsis, if below == 1 { "graph" } else { "graphs" });
         frame.render_widget(Paragraph::new(Line::styled(text, paint.theme.dim)), Rect { y, height: 1, ..body });
+        y += 1;
     }
+    // Directly below the graphs, wherever they end.
+    let y = y.min(body.bottom());
+    draw_axis(frame, model, paint, Rect { y, height: axis_height, ..body });
+    frame.render_widget(Paragraph::new(marks), Rect { y: y + axis_height, height: marks_height, ..body });
 }
 
 /// Which graphs are shown and how high: as many as fit at their lowest height, the selected one among them; the others
@@ -171,55 +179,59 @@ fn letters(model: &Model, edge: Timestamp, window: f64) -> Vec<(f64, String)> {
         .collect()
 }
 
-/// What the letters mean: `marks  A 14:02:30 "mtu 1500 -> 9000"`. Those in sight, or the newest ones if none is; where not
-/// all fit, the newest do.
+/// What the letters mean: `marks  A 14:02:30 "mtu 1500 -> 9000"`. Those in sight, or the newest ones if none is. Where not
+/// all fit, their notes are cut, and at last the oldest marks are left out.
 fn marks_lines<'a>(model: &Model, paint: Paint<'_>, room: usize, most: usize) -> Vec<Line<'a>> {
     let edge = model.shown_time();
     let window = jiff::SignedDuration::from_secs(i64::from(model.screen.live.window()));
     let is_in_sight = |mark: &&Mark| mark.at <= edge && edge.duration_since(mark.at) <= window;
     let in_sight: Vec<&Mark> = model.marks.iter().filter(is_in_sight).collect();
-    let (word, wanted) = match in_sight.is_empty() {
-        true => ("earlier marks", model.marks.iter().rev().take(2).rev().collect()),
-        false => ("marks", in_sight),
+    let (word, wanted) = if in_sight.is_empty() {
+        ("earlier marks", model.marks.iter().rev().take(2).rev().collect())
+    } else {
+        ("marks", in_sight)
     };
-    let indent = width(word) + 3;
-    let mut lines: Vec<Vec<Span<'a>>> = Vec::new();
-    let mut used = usize::MAX;
-    // From the newest on, so that the oldest are what is left out.
-    for mark in wanted.iter().rev() {
-        let note = if mark.note.is_empty() { String::new() } else { format!(" \"{}\"", mark.note) };
+    let room = room.saturating_sub(width(word) + 3).max(1);
+    let mut shown = &wanted[wanted.len().saturating_sub(MOST_MARKS)..];
+    while shown.len() > 1 && flowed(shown, paint, room, SHORTEST_NOTE).len() > most {
+        shown = &shown[1..];
+    }
+    let longest = [usize::MAX, 40, 24].into_iter().find(|longest| flowed(shown, paint, room, *longest).len() <= most);
+    let mut lines = flowed(shown, paint, room, longest.unwrap_or(SHORTEST_NOTE));
+    for (index, line) in lines.iter_mut().enumerate() {
+        let head = if index == 0 { format!(" {word}  ") } else { " ".repeat(width(word) + 3) };
+        line.spans.insert(0, Span::styled(head, paint.theme.dim));
+    }
+    lines
+}
+
+/// Marks with their notes, of at most `longest` cells each, in as many lines as they need.
+fn flowed<'a>(marks: &[&Mark], paint: Paint<'_>, room: usize, longest: usize) -> Vec<Line<'a>> {
+    let mut lines: Vec<Line<'a>> = Vec::new();
+    let mut used = room;
+    for mark in marks {
         let letter = mark.letter();
+        let note = fit(&mark.note, longest, paint.glyphs);
+        let note = if note.is_empty() { note } else { format!(" \"{note}\"") };
         let rest = format!(" {}{note}", format::clock(mark.at, paint.zone));
-        let rest = fit(&rest, room.saturating_sub(indent + width(&letter)), paint.glyphs);
+        let rest = fit(&rest, room.saturating_sub(width(&letter)), paint.glyphs);
         let needed = width(&letter) + width(&rest);
-        if used.saturating_add(needed + 2) > room {
-            if lines.len() == most {
-                break;
-            }
-            lines.push(Vec::new());
-            used = indent;
+        if used + 2 + needed > room {
+            lines.push(Line::default());
+            used = 0;
         } else {
             used += 2;
         }
         used += needed;
         if let Some(line) = lines.last_mut() {
-            if !line.is_empty() {
-                line.insert(0, Span::raw("  "));
+            if !line.spans.is_empty() {
+                line.push_span(Span::raw("  "));
             }
-            line.insert(0, Span::styled(rest, paint.theme.dim));
-            line.insert(0, Span::styled(letter, paint.theme.mark));
+            line.push_span(Span::styled(letter, paint.theme.mark));
+            line.push_span(Span::styled(rest, paint.theme.dim));
         }
     }
-    lines.reverse();
     lines
-        .into_iter()
-        .enumerate()
-        .map(|(index, mut spans)| {
-            let head = if index == 0 { format!(" {word}  ") } else { " ".repeat(indent) };
-            spans.insert(0, Span::styled(head, paint.theme.dim));
-            Line::from(spans)
-        })
-        .collect()
 }
 
 /// What stands under a graph: who does not publish, and why there is no ceiling.

@@ -452,7 +452,9 @@ proptest! {
                     prop_assert!(palette.selected < found.max(1), "{} of {}", palette.selected, found);
                 }
                 Some(Overlay::Settings(view)) => prop_assert!(view.selected < settings::rows(&model).len()),
-                Some(Overlay::Marks { selected }) => prop_assert!(*selected < model.marks.len().max(1)),
+                Some(Overlay::Marks { .. }) => {
+                    prop_assert_eq!(marks::selected(&model).is_some(), !model.marks.is_empty());
+                }
                 _ => {}
             }
             prop_assert!(screen.live.cursor.is_none_or(|cursor| cursor <= screen.live.window()));

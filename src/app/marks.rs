@@ -1,6 +1,8 @@
 //! Marks: letters on the time axis that all graphs share, each with a note if one was typed. A mark is an event too, so
 //! that the list of events tells what was done beside what followed from it.
 
+use serde::{Deserialize, Serialize};
+
 use super::events::Event;
 use super::message::Severity;
 use super::model::Model;
@@ -11,7 +13,7 @@ use crate::fabric::{Text, Timestamp};
 pub const KEPT_MARKS: usize = 500;
 
 /// A mark.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// Its number, from 0, for the whole session.
     pub number: u32,
@@ -31,7 +33,7 @@ impl Mark {
 }
 
 /// All marks, in the order of their moments.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marks {
     marks: Vec<Mark>,
     made: u32,
@@ -51,6 +53,18 @@ impl Marks {
     /// The mark that an event tells of.
     pub fn of_event(&self, event: u64) -> Option<&Mark> {
         self.marks.iter().find(|mark| mark.event == event)
+    }
+
+    /// Where the selected mark stands in the list, from 0: the newest moment without a selection, or if it is gone.
+    pub fn position(&self, selected: Option<u32>) -> Option<usize> {
+        let chosen = self.marks.iter().position(|mark| Some(mark.number) == selected);
+        chosen.or(self.marks.len().checked_sub(1))
+    }
+
+    /// The number of the mark some places further on in the list.
+    pub fn moved(&self, selected: Option<u32>, steps: isize) -> Option<u32> {
+        let next = self.position(selected)?.saturating_add_signed(steps).min(self.marks.len() - 1);
+        Some(self.marks[next].number)
     }
 
     /// How many there are.
@@ -111,9 +125,12 @@ impl Model {
         self.marks.add(at, note, event)
     }
 
-    /// The moment that a mark put now would mark: where the cursor of the graphs stands, while they are shown.
+    /// The moment that a mark put now would mark: now; but where the cursor of the graphs stands, or they stand still, that
+    /// moment, while they are shown.
     pub fn time_to_mark(&self) -> Timestamp {
-        if self.screen.panel == Panel::Live { self.cursor_time() } else { self.now }
+        let live = &self.screen.live;
+        let looks_back = live.cursor.is_some() || live.frozen.is_some();
+        if self.screen.panel == Panel::Live && looks_back { self.cursor_time() } else { self.now }
     }
 }
 
@@ -166,13 +183,15 @@ pub fn take_back(model: &mut Model, number: u32) {
 /// Removes the selected mark. Its event stays and says so.
 pub fn delete_selected(model: &mut Model) {
     let Some(number) = selected(model).map(|mark| mark.number) else { return none_selected(model) };
+    let marks = &model.marks.marks;
+    let after = marks.iter().skip_while(|mark| mark.number != number).nth(1);
+    let neighbour = after.map(|mark| mark.number);
     let Some(mark) = model.marks.remove(number) else { return };
     let note = if mark.note.is_empty() { String::new() } else { format!(": {}", mark.note) };
     model.events.reword(mark.event, format!("mark {} (deleted){note}", mark.letter()));
     model.screen.notice = Some((format!("mark {} is deleted", mark.letter()), model.now));
-    let left = model.marks.len();
     if let Some(Overlay::Marks { selected }) = model.screen.overlays.last_mut() {
-        *selected = (*selected).min(left.saturating_sub(1));
+        *selected = neighbour;
     }
 }
 
@@ -184,7 +203,7 @@ fn none_selected(model: &mut Model) {
 /// The selected mark: that of the list of marks, else that of the selected event.
 pub fn selected(model: &Model) -> Option<&Mark> {
     match model.screen.top() {
-        Some(Overlay::Marks { selected }) => model.marks.marks.get(*selected),
+        Some(Overlay::Marks { selected }) => model.marks.marks.get(model.marks.position(*selected)?),
         Some(_) => None,
         None if model.screen.panel == Panel::Events && model.screen.focus == Focus::Panel => {
             model.marks.of_event(model.selected_event()?.number)

@@ -134,8 +134,8 @@ pub enum Overlay {
     Settings(SettingsView),
     /// All marks.
     Marks {
-        /// Index of the selected one.
-        selected: usize,
+        /// Number of the selected one; `None` for the newest.
+        selected: Option<u32>,
     },
     /// Everything that can be done.
     Palette(Palette),

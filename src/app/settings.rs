@@ -1,6 +1,8 @@
 //! The settings overlay: what is in force, where it came from, and what can be changed for this run. Nothing here is
 //! written to a file.
 
+use serde::{Deserialize, Serialize};
+
 use super::look::LookChoice;
 use super::model::Model;
 use super::screen::Overlay;
@@ -8,7 +10,8 @@ use crate::config::GlyphSet;
 use crate::fabric::Text;
 
 /// The pages of the overlay.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Page {
     /// All settings with their values.
     #[default]
@@ -39,7 +42,7 @@ impl Page {
 }
 
 /// The open overlay.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingsView {
     /// The page shown.
     pub page: Page,

@@ -89,6 +89,11 @@ fn marks_on_the_graphs_and_in_their_list() {
     act(&mut model, &["close", "panel-events"]);
     let screen = shown(&mut model, 80, 24);
     assert!(screen.contains("mark C (37 s back): rx ring 4096"), "{screen}");
+    let buffer = drawn(&mut model, 80, 24, GlyphSet::Braille);
+    let row = screen.lines().position(|line| line.contains("mark C")).and_then(|row| u16::try_from(row).ok());
+    let style = row.map(|row| buffer[(45, row)].modifier);
+    assert_eq!(style, Some(Theme::embedded().mark.add_modifier), "it stands out");
+    assert!(screen.lines().last().is_some_and(|line| line.contains("F2 note")), "{screen}");
     act(&mut model, &["mark"]);
     type_in(&mut model, "a note");
     let screen = shown(&mut model, 80, 24);
@@ -102,5 +107,5 @@ fn a_mark_beyond_the_window_is_named_all_the_same() {
     update(&mut model, Message::Clock(at(400)));
     act(&mut model, &["panel-live"]);
     let screen = shown(&mut model, 80, 24);
-    assert!(screen.contains(" earlier marks  A ") && screen.contains("\"long ago\""), "{screen}");
+    assert!(screen.contains(" marks out of sight  A ") && screen.contains("\"long ago\""), "{screen}");
 }

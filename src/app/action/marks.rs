@@ -23,9 +23,7 @@ pub(super) const MARKS: Action = Action {
             model.screen.notice = Some((super::QUESTION_FIRST.to_owned(), model.now));
             return Vec::new();
         }
-        // The newest is what was done last.
-        let selected = model.marks.len().saturating_sub(1);
-        model.screen.overlays.push(Overlay::Marks { selected });
+        model.screen.overlays.push(Overlay::Marks { selected: None });
         Vec::new()
     },
 };

@@ -186,6 +186,16 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
             &panels::NEXT_FOCUS,
             &targets::READ_NOW,
         ],
+        Context::Events if super::marks::selected(model).is_some() => &[
+            &overlay::HELP,
+            &leave::QUIT,
+            &palette::PALETTE,
+            &overlay::EVIDENCE,
+            &marks::RENAME,
+            &marks::DELETE,
+            &copy::COPY,
+            &panels::NEXT_FOCUS,
+        ],
         // What helps a target that cannot be read comes first.
         Context::Global | Context::Tree | Context::Guest | Context::Events
             if model.selected_target().and_then(|id| model.targets.get(id)).is_some_and(|target| {

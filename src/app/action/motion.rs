@@ -89,8 +89,7 @@ fn vertical(model: &mut Model, steps: isize) -> Vec<Effect> {
             return Vec::new();
         }
         Some(Overlay::Marks { selected }) => {
-            let last = model.marks.len().saturating_sub(1);
-            *selected = selected.saturating_add_signed(steps).min(last);
+            *selected = model.marks.moved(*selected, steps);
             return Vec::new();
         }
         Some(Overlay::Palette(_)) => {

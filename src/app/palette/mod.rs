@@ -4,6 +4,8 @@
 
 mod rank;
 
+use serde::{Deserialize, Serialize};
+
 use super::action::{self, Action};
 use super::copy;
 use super::live;
@@ -16,7 +18,7 @@ use crate::fabric::Text;
 const REMEMBERED: usize = 12;
 
 /// The open palette. The typed text is the line that is being edited.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Palette {
     /// Index of the selected entry among those found.
     pub selected: usize,

@@ -11,17 +11,16 @@ use crate::app::marks::Mark;
 use crate::app::model::Model;
 
 /// Draws the overlay.
-pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, selected: usize) {
+pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, selected: Option<u32>) {
     let columns = area.width.saturating_sub(8).min(80);
     let rows = u16::try_from(model.marks.len().max(1)).unwrap_or(u16::MAX);
     let inner = super::open(frame, paint, area, columns, rows, " Marks ".to_owned());
     let room = usize::from(inner.width);
-    if model.marks.is_empty() {
+    let Some(selected) = model.marks.position(selected) else {
         let text = fit("no mark was put yet", room, paint.glyphs);
         frame.render_widget(Paragraph::new(Line::styled(text, paint.theme.dim)), inner);
         return;
-    }
-    let selected = selected.min(model.marks.len() - 1);
+    };
     let height = usize::from(inner.height);
     let lines: Vec<Line<'_>> = model
         .marks

@@ -171,23 +171,24 @@ fn seconds(at: Timestamp) -> f64 {
 
 /// The marks in sight: seconds before the right edge, and their letters.
 fn letters(model: &Model, edge: Timestamp, window: f64) -> Vec<(f64, String)> {
-    model
-        .marks
-        .iter()
-        .map(|mark| (edge.duration_since(mark.at).as_secs_f64(), mark.letter()))
-        .filter(|(ago, _)| (0.0..=window).contains(ago))
-        .collect()
+    let in_sight = model.marks.iter().filter(|mark| is_in_sight(model, mark));
+    // One that is newer than the newest sample stands at the edge until that comes.
+    in_sight.map(|mark| (edge.duration_since(mark.at).as_secs_f64().clamp(0.0, window), mark.letter())).collect()
+}
+
+/// True if a mark lies within what is shown.
+fn is_in_sight(model: &Model, mark: &Mark) -> bool {
+    let (edge, window) = (model.shown_time(), i64::from(model.screen.live.window()));
+    let last = if model.screen.live.frozen.is_some() { edge } else { model.now };
+    mark.at <= last && edge.duration_since(mark.at) <= jiff::SignedDuration::from_secs(window)
 }
 
 /// What the letters mean: `marks  A 14:02:30 "mtu 1500 -> 9000"`. Those in sight, or the newest ones if none is. Where not
 /// all fit, their notes are cut, and at last the oldest marks are left out.
 fn marks_lines<'a>(model: &Model, paint: Paint<'_>, room: usize, most: usize) -> Vec<Line<'a>> {
-    let edge = model.shown_time();
-    let window = jiff::SignedDuration::from_secs(i64::from(model.screen.live.window()));
-    let is_in_sight = |mark: &&Mark| mark.at <= edge && edge.duration_since(mark.at) <= window;
-    let in_sight: Vec<&Mark> = model.marks.iter().filter(is_in_sight).collect();
+    let in_sight: Vec<&Mark> = model.marks.iter().filter(|mark| is_in_sight(model, mark)).collect();
     let (word, wanted) = if in_sight.is_empty() {
-        ("earlier marks", model.marks.iter().rev().take(2).rev().collect())
+        ("marks out of sight", model.marks.iter().rev().take(2).rev().collect())
     } else {
         ("marks", in_sight)
     };

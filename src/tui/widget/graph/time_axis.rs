@@ -45,6 +45,8 @@ impl Widget for TimeAxis<'_> {
         while moment >= self.right_edge_seconds - self.window_seconds {
             if let Some(x) = axis.cell(self.right_edge_seconds - moment)
                 && x + 1 + label_width <= area.width
+                // Of two that meet, the newer one stays.
+                && (x..=x + label_width).all(|x| buffer[(area.x + x, area.y)].symbol() == " ")
             {
                 buffer.set_string(area.x + x, area.y, self.glyphs.mark, self.style);
                 buffer.set_string(area.x + x + 1, area.y, (self.label)(moment), self.style);

@@ -70,7 +70,7 @@ impl Panel {
                         right_edge_seconds: panel.second,
                         ceiling: Some(Ceiling { value: 92.6, name: "100 Gb/s at mtu 1024" }),
                         cursor_seconds_ago: Some(120.0),
-                        marks: &[(200.0, 'A')],
+                        marks: &[(200.0, "A")],
                         legend: 16,
                         ..Graph::new(&format, &panel.theme, &panel.glyphs)
                     };

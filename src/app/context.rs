@@ -18,7 +18,14 @@ pub enum Context {
     Help,
     /// The evidence overlay is open.
     Evidence,
-    /// A line of text is edited (the filter, or the search of the evidence overlay). Keys that are not in the key map are text.
+    /// The settings overlay is open.
+    Settings,
+    /// The list of marks is open.
+    Marks,
+    /// The command palette is open. Keys that are not in the key map are text.
+    Palette,
+    /// A line of text is edited (the filter, the search of the evidence overlay, a note). Keys that are not in the key map
+    /// are text.
     Filter,
     /// Unknown host keys are asked about.
     Prompt,
@@ -28,7 +35,7 @@ pub enum Context {
 
 impl Context {
     /// All contexts.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::Global,
         Self::Tree,
         Self::Guest,
@@ -36,14 +43,17 @@ impl Context {
         Self::Events,
         Self::Help,
         Self::Evidence,
+        Self::Settings,
+        Self::Marks,
+        Self::Palette,
         Self::Filter,
         Self::Prompt,
         Self::Secret,
     ];
 
-    /// True where keys that are not in the key map are text.
-    pub fn is_text(self) -> bool {
-        matches!(self, Self::Filter | Self::Secret)
+    /// True where text is typed: keys that the key map does not know edit it, and those of [`Context::Global`] do not work.
+    pub fn takes_text(self) -> bool {
+        matches!(self, Self::Palette | Self::Filter | Self::Secret)
     }
 
     /// The name of its table in a key map.
@@ -56,6 +66,9 @@ impl Context {
             Self::Events => "events",
             Self::Help => "help",
             Self::Evidence => "evidence",
+            Self::Settings => "settings",
+            Self::Marks => "marks",
+            Self::Palette => "palette",
             Self::Filter => "filter",
             Self::Prompt => "prompt",
             Self::Secret => "secret",

@@ -1,9 +1,11 @@
 //! What `update` asks the outside world to do.
 
+use super::copy::CopyText;
 use super::prompt::Answer;
 use crate::fabric::{TargetId, Text};
 
-/// Something to be done outside. In replay all of them are off except leaving and suspending.
+/// Something to be done outside. In replay all of them are off except those of the screen itself:
+/// leaving, suspending, drawing anew, copying.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Leave the program.
@@ -12,6 +14,13 @@ pub enum Effect {
     Suspend,
     /// Draw everything anew.
     Redraw,
+    /// Give a text to the clipboard.
+    Copy {
+        /// The text.
+        text: CopyText,
+        /// What it is, in words: `raw text`.
+        what: &'static str,
+    },
     /// Connect again now, whatever state the connection is in.
     Reconnect(TargetId),
     /// Read everything of a target now.

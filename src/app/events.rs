@@ -38,14 +38,34 @@ pub struct EventLog {
 }
 
 impl EventLog {
-    /// Adds an event and gives it its number.
-    pub fn push(&mut self, mut event: Event) {
+    /// Adds an event and gives it its number, which is returned.
+    pub fn push(&mut self, mut event: Event) -> u64 {
         self.last_number += 1;
         event.number = self.last_number;
         if self.events.len() == KEPT_EVENTS {
             self.events.pop_front();
         }
         self.events.push_back(event);
+        self.last_number
+    }
+
+    /// Gives an event of the user's own, a mark, another text; what was seen on targets is never reworded.
+    pub fn reword(&mut self, number: u64, text: String) {
+        let Some(first) = self.events.front().map(|event| event.number) else { return };
+        let index = number.checked_sub(first).and_then(|index| usize::try_from(index).ok());
+        if let Some(event) = index.and_then(|index| self.events.get_mut(index)) {
+            event.text = text;
+        }
+    }
+
+    /// Takes the newest event back, if it has this number; false, and nothing done, if others followed it.
+    pub fn take_back(&mut self, number: u64) -> bool {
+        let is_newest = self.events.back().is_some_and(|event| event.number == number);
+        if is_newest {
+            self.events.pop_back();
+            self.last_number -= 1;
+        }
+        is_newest
     }
 
     /// Events, oldest first.

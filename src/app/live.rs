@@ -5,6 +5,11 @@ use super::model::Model;
 use crate::fabric::counter::Role;
 use crate::fabric::{Attribute, Entity, EntityId, SeriesKey, State, TargetId, Text, Timestamp, Value};
 
+/// Samples further apart than this many periods are not connected, and the older one says nothing of the time between.
+pub const GAP_PERIODS: f64 = 3.0;
+/// What is read now and then, as queue pairs, is read at least this often, in seconds.
+pub const LONGEST_STEP_SECONDS: f64 = 8.0;
+
 /// Unit of a graph's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphUnit {
@@ -109,6 +114,13 @@ impl Line {
             sum = Some(sum.unwrap_or(0.0) + value);
         }
         sum
+    }
+
+    /// The value at a moment, unless it is too old to stand for that moment.
+    pub fn fresh_value(&self, model: &Model, at: Timestamp) -> Option<f64> {
+        let newest = self.keys.iter().filter_map(|key| model.series.get(key)?.at(at)).map(|point| point.at).max()?;
+        let limit = GAP_PERIODS * model.options.period.as_secs_f64() + LONGEST_STEP_SECONDS;
+        (at.duration_since(newest).as_secs_f64() <= limit).then(|| self.value_at(model, at)).flatten()
     }
 }
 

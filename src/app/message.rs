@@ -57,6 +57,13 @@ pub enum Message {
         /// What.
         text: Text,
     },
+    /// What became of something that the user asked for: a sentence for the footer, and no event.
+    Said {
+        /// When.
+        at: Timestamp,
+        /// What.
+        text: Text,
+    },
     /// A question for the person at the console.
     Asked {
         /// When.

@@ -6,6 +6,8 @@ use std::time::Duration;
 use super::connection::{Connection, Problem};
 use super::events::{Event, EventLog};
 use super::evidence::Sources;
+use super::look::{LookChoice, Offered, Started};
+use super::marks::Marks;
 use super::prompt::Prompt;
 use super::raw::RawStore;
 use super::screen::Screen;
@@ -110,11 +112,25 @@ pub struct Options {
     pub period: Duration,
     /// What can be switched in the embedded lab; empty outside of the demo.
     pub demo_faults: Vec<DemoFault>,
+    /// How the console looks at the start.
+    pub look: LookChoice,
+    /// Which looks there are to choose from.
+    pub offered: Offered,
+    /// All settings with where they came from, for the settings overlay; in its order.
+    pub settings: Vec<Started>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { inventory: Text::new(""), allow_changes: false, period: Duration::from_secs(1), demo_faults: Vec::new() }
+        Self {
+            inventory: Text::new(""),
+            allow_changes: false,
+            period: Duration::from_secs(1),
+            demo_faults: Vec::new(),
+            look: LookChoice::default(),
+            offered: Offered::default(),
+            settings: Vec::new(),
+        }
     }
 }
 
@@ -150,6 +166,8 @@ pub struct Model {
     pub series: SeriesStore,
     /// What happened.
     pub events: EventLog,
+    /// Marks on the time axis.
+    pub marks: Marks,
     /// Raw output, for evidence.
     pub raw: RawStore,
     /// Questions that are open, oldest first.
@@ -166,7 +184,7 @@ impl Model {
     /// A model of targets that were not tried yet.
     pub fn new(targets: Vec<(TargetId, Target)>, options: Options, now: Timestamp) -> Self {
         let order: Vec<TargetId> = targets.iter().map(|(id, _)| id.clone()).collect();
-        let screen = Screen::new(order.first().cloned());
+        let screen = Screen { look: options.look.clone(), ..Screen::new(order.first().cloned()) };
         Self {
             now,
             options,
@@ -175,6 +193,7 @@ impl Model {
             fabric: Fabric::default(),
             series: SeriesStore::default(),
             events: EventLog::default(),
+            marks: Marks::default(),
             raw: RawStore::default(),
             prompts: Vec::new(),
             demo_faults_on: BTreeSet::new(),
@@ -191,6 +210,18 @@ impl Model {
     /// The time for which values are drawn: now, or the moment at which the graphs were frozen.
     pub fn shown_time(&self) -> Timestamp {
         self.screen.live.frozen.unwrap_or(self.now)
+    }
+
+    /// The moment under the cursor of the graphs; without a cursor their right edge.
+    pub fn cursor_time(&self) -> Timestamp {
+        let back = self.screen.live.cursor.map_or(0, i64::from);
+        self.shown_time() - jiff::SignedDuration::from_secs(back)
+    }
+
+    /// The selected event: the newest one while none is chosen.
+    pub fn selected_event(&self) -> Option<&Event> {
+        let chosen = self.screen.events.selected;
+        self.shown_events().rfind(|event| chosen.is_none_or(|number| event.number == number))
     }
 
     /// Where evidence comes from.

@@ -7,10 +7,13 @@ use tui_input::{Input, InputRequest};
 use super::context::Context;
 use super::evidence::Evidence;
 use super::filter::Filter;
+use super::look::LookChoice;
 use super::message::Edit;
+use super::palette::Palette;
 use super::questions::QuestionView;
 use super::selection::{Node, RowKey};
-use crate::fabric::{TargetId, Timestamp};
+use super::settings::SettingsView;
+use crate::fabric::{TargetId, Text, Timestamp};
 
 /// A panel. Numbers are fixed for good, so that fingers learn them; panels that are not built yet have none here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -128,6 +131,15 @@ pub enum Overlay {
     },
     /// Raw text that a value came from.
     Evidence(Box<Evidence>),
+    /// What is in force, and what can be changed.
+    Settings(SettingsView),
+    /// All marks.
+    Marks {
+        /// Number of the selected one; `None` for the newest.
+        selected: Option<u32>,
+    },
+    /// Everything that can be done.
+    Palette(Palette),
 }
 
 /// What the line of text that is being edited is for.
@@ -137,6 +149,15 @@ pub enum Purpose {
     Filter,
     /// The search in the evidence overlay.
     Search,
+    /// What is looked for in the command palette.
+    Palette,
+    /// The note of a mark.
+    Note {
+        /// Number of the mark.
+        mark: u32,
+        /// True if the mark was put just now: taking the text back takes the mark back.
+        fresh: bool,
+    },
 }
 
 /// A line of text that is being edited.
@@ -213,6 +234,10 @@ pub struct Screen {
     pub overlays: Vec<Overlay>,
     /// The table of unknown host keys.
     pub questions: QuestionView,
+    /// How the console is wished to look.
+    pub look: LookChoice,
+    /// What was done from the command palette, the newest first.
+    pub recent: Vec<Text>,
     /// A sentence in the footer that says why the last key did nothing, or what it did; and when it was said.
     pub notice: Option<(String, Timestamp)>,
 }
@@ -234,13 +259,33 @@ impl Screen {
             editing: None,
             overlays: Vec::new(),
             questions: QuestionView::default(),
+            look: LookChoice::default(),
+            recent: Vec::new(),
             notice: None,
         }
     }
 
+    /// What lies on top, under the command palette: that is what its entries act on.
+    pub fn top(&self) -> Option<&Overlay> {
+        self.overlays.iter().rfind(|overlay| !matches!(overlay, Overlay::Palette(_)))
+    }
+
+    /// Puts things right after an action: the palette is either on top with its line of text or gone, whatever was
+    /// opened or closed meanwhile.
+    pub fn settle(&mut self) {
+        let typed = matches!(self.editing, Some(Editing { purpose: Purpose::Palette, .. }));
+        let on_top = matches!(self.overlays.last(), Some(Overlay::Palette(_)));
+        if typed && !on_top {
+            self.editing = None;
+        }
+        let kept = if typed && on_top { self.overlays.pop() } else { None };
+        self.overlays.retain(|overlay| !matches!(overlay, Overlay::Palette(_)));
+        self.overlays.extend(kept);
+    }
+
     /// The evidence overlay, if it is on top.
     pub fn evidence(&self) -> Option<&Evidence> {
-        match self.overlays.last() {
+        match self.top() {
             Some(Overlay::Evidence(evidence)) => Some(evidence),
             _ => None,
         }

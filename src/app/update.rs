@@ -12,7 +12,7 @@ use super::message::{Message, Severity};
 use super::model::{Model, TargetKind};
 use super::prompt::{PromptKind, SecretKind};
 use super::questions;
-use super::screen::Purpose;
+use super::screen::{Overlay, Purpose};
 use crate::fabric::series::{GaugeValue, Incident};
 use crate::fabric::{
     Attribute, Change, Entity, EntityId, QueuePairState, Report, Sample, SourceId, State, TargetId, Text, Timestamp,
@@ -53,6 +53,10 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
             model.now = model.now.max(at);
             tell(model, at, target.as_ref(), severity, text.to_string());
         }
+        Message::Said { at, text } => {
+            model.now = model.now.max(at);
+            model.screen.notice = Some((text.to_string(), model.now));
+        }
         Message::Asked { at, prompt } => {
             model.now = model.now.max(at);
             let text = match &prompt.kind {
@@ -84,6 +88,12 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
                             evidence.find(true, true, columns);
                         }
                     }
+                    Purpose::Palette => {
+                        if let Some(Overlay::Palette(palette)) = model.screen.overlays.last_mut() {
+                            palette.selected = 0;
+                        }
+                    }
+                    Purpose::Note { .. } => {}
                 }
             }
         }

@@ -13,7 +13,8 @@ pub const THEMES: &[&str] = &["default"];
 pub const KEYMAPS: &[&str] = &["default"];
 
 /// What graphs and frames are drawn with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum GlyphSet {
     /// Braille dots: eight a cell.
     #[default]

@@ -112,7 +112,9 @@ impl EngineHandle {
             Effect::Reconnect(target) => self.command(target, Command::Reconnect),
             Effect::ReadNow(target) => self.command(target, Command::ReadNow),
             Effect::Answer { id, answer } => self.questions.answer(*id, answer.clone()),
-            Effect::Quit | Effect::Suspend | Effect::Redraw | Effect::Fault { .. } => return false,
+            Effect::Quit | Effect::Suspend | Effect::Redraw | Effect::Copy { .. } | Effect::Fault { .. } => {
+                return false;
+            }
         }
         true
     }

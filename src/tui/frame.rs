@@ -57,6 +57,11 @@ impl FrameLimiter {
         Self { pace, wanted: None, last: Last::None { since: now } }
     }
 
+    /// Frames follow one another at another pace from now on.
+    pub fn set_pace(&mut self, pace: Pace) {
+        self.pace = pace;
+    }
+
     /// Asks for a frame. Many requests make one frame.
     pub fn request(&mut self, reason: Reason) {
         self.wanted = self.wanted.max(Some(reason));

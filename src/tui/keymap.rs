@@ -15,7 +15,7 @@ const DEFAULT: &str = include_str!("../../keymaps/default.toml");
 const NONE: &str = "none";
 
 /// Which key does what.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Keymap {
     tables: BTreeMap<Context, Vec<Binding>>,
     arrows: [&'static str; 4],
@@ -158,7 +158,7 @@ impl Keymap {
 
 /// Where a context looks for a key.
 fn lookup_order(context: Context) -> impl Iterator<Item = Context> {
-    let falls_back = !context.is_text() && context != Context::Global;
+    let falls_back = !context.takes_text() && context != Context::Global;
     [Some(context), falls_back.then_some(Context::Global)].into_iter().flatten()
 }
 
@@ -168,7 +168,8 @@ fn binding(entry: &Entry, context: Context, actions: &[&str]) -> Result<Binding,
         return Err(format!("unknown action `{}`{}", entry.value, nearest(&entry.value, actions.iter().copied())));
     }
     let first = keys.as_slice().first().copied();
-    if context.is_text() && first.is_some_and(|input| matches!(input.key(), Key::Char(_)) && input.mods() == Mods::NONE)
+    if context.takes_text()
+        && first.is_some_and(|input| matches!(input.key(), Key::Char(_)) && input.mods() == Mods::NONE)
     {
         return Err(format!("`{}` cannot be bound in [{}]: it is text there", entry.key, context.name()));
     }

@@ -63,7 +63,7 @@ impl Keys {
             }
             Resolution::Unknown => {
                 self.forget();
-                (context == Context::Filter).then(|| edit(key)).flatten().map(Message::Edit)
+                context.takes_text().then(|| edit(key)).flatten().map(Message::Edit)
             }
         }
     }
@@ -83,7 +83,7 @@ pub fn paste(context: Context, text: &str) -> Option<Message> {
         .take(LONGEST_PASTE)
         .collect();
     let clean = clean.trim_end();
-    (context == Context::Filter && !clean.is_empty()).then(|| Message::Edit(Edit::Paste(clean.to_owned())))
+    (context.takes_text() && !clean.is_empty()).then(|| Message::Edit(Edit::Paste(clean.to_owned())))
 }
 
 fn edit(key: KeyEvent) -> Option<Edit> {

@@ -1,12 +1,14 @@
 //! The screen: the only folder that knows a terminal. [`event_loop`] runs a [`Program`] on a [`terminal`]; [`keymap`],
 //! [`theme`] and [`glyphs`] say how it is used and how it looks; [`widget`] holds what panels draw with.
 
+pub mod clipboard;
 pub mod definition;
 pub mod event_loop;
 pub mod frame;
 pub mod glyphs;
 pub mod keymap;
 pub mod keys;
+pub mod looks;
 pub mod overlay;
 pub mod paint;
 pub mod panel;
@@ -27,11 +29,13 @@ use color_eyre::eyre::{Result, WrapErr};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use clipboard::Clipboard;
 pub use definition::DefinitionError;
-pub use event_loop::{Exit, Inputs, Look, Program, run};
+pub use event_loop::{Exit, Inputs, Program, run};
 pub use frame::Pace;
 pub use glyphs::{GlyphSet, Glyphs};
 pub use keymap::Keymap;
+pub use looks::{Look, Looks};
 pub use secret::{SecretPrompt, Typed};
 pub use terminal::{Device, TerminalError, Tty, install_panic_hook};
 pub use theme::Theme;
@@ -51,7 +55,13 @@ pub fn show<P: Program>(
         tokio::runtime::Builder::new_current_thread().enable_all().build().wrap_err("no runtime for the screen")?;
     let ended = runtime.block_on(async {
         let signals = signals::listen().wrap_err("signals cannot be received")?;
-        let inputs = Inputs { messages, signals, effects: Box::new(effects), now: Box::new(Instant::now) };
+        let inputs = Inputs {
+            messages,
+            signals,
+            effects: Box::new(effects),
+            now: Box::new(Instant::now),
+            clipboard: Clipboard::from_environment(),
+        };
         run(program, look, inputs, terminal).await
     });
     runtime.shutdown_timeout(Duration::from_millis(200));

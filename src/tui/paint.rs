@@ -8,6 +8,7 @@ use super::keymap::Keymap;
 use super::secret::Typed;
 use super::theme::Theme;
 use crate::app::condition::Gravity;
+use crate::fabric::text::clean_line;
 
 /// What everything is drawn with.
 #[derive(Clone, Copy)]
@@ -62,6 +63,17 @@ pub fn fit(text: &str, room: usize, glyphs: &Glyphs) -> String {
         cut.push_str(glyphs.ellipsis);
     }
     cut
+}
+
+/// A text without its first columns, for lines that are longer than their room.
+pub fn skip_columns(text: &str, columns: usize) -> String {
+    let mut skipped = 0;
+    let rest = text.chars().skip_while(|character| {
+        let skip = skipped < columns;
+        skipped += unicode_width::UnicodeWidthChar::width(*character).unwrap_or(0);
+        skip
+    });
+    clean_line(&rest.collect::<String>())
 }
 
 /// Wraps a text at blanks to a width; words longer than a line are cut into pieces. At least one line.

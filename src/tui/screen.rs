@@ -178,6 +178,15 @@ impl Screen {
         Ok(())
     }
 
+    /// Sends bytes that draw nothing, after what is on its way.
+    pub fn append(&mut self, bytes: &[u8]) {
+        if self.is_idle() {
+            self.pending.clear();
+            self.taken = 0;
+        }
+        self.pending.extend_from_slice(bytes);
+    }
+
     /// True if the terminal has taken all that was drawn.
     pub fn is_idle(&self) -> bool {
         self.taken == self.pending.len()

@@ -6,14 +6,14 @@ use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::paint::{Paint, fit, width};
+use super::paint::{Paint, fit, skip_columns, width};
 use super::{overlay, panel};
 use crate::app::action;
 use crate::app::condition;
 use crate::app::format;
+use crate::app::marks::Mark;
 use crate::app::model::Model;
 use crate::app::screen::{Focus, Overlay, Panel, Purpose};
-use crate::fabric::text::clean_line;
 
 /// Below this width the tree and the panel do not fit beside each other: the one with the focus is shown.
 const NARROW: u16 = 60;
@@ -31,9 +31,16 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>) {
         match layer {
             Overlay::Help { scroll } => overlay::help::draw(frame, model, paint, body, *scroll),
             Overlay::Evidence(evidence) => overlay::evidence::draw(frame, paint, body, evidence),
+            Overlay::Settings(view) => overlay::settings::draw(frame, model, paint, body, *view),
+            Overlay::Marks { selected } => overlay::marks::draw(frame, model, paint, body, *selected),
+            Overlay::Palette(_) => {}
         }
     }
     overlay::prompt::draw(frame, model, paint, body);
+    // What is being typed is never hidden by a question that comes meanwhile.
+    if let Some(Overlay::Palette(view)) = model.screen.overlays.last() {
+        overlay::palette::draw(frame, model, paint, body, *view);
+    }
     draw_footer(frame, model, paint, footer);
 }
 
@@ -146,18 +153,21 @@ fn draw_header(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rec
 /// The line being edited, else a sentence about the last key, else the keys that work now.
 fn draw_footer(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) {
     let base = paint.theme.footer;
-    if let Some(editing) = &model.screen.editing {
+    if let Some(editing) = model.screen.editing.as_ref().filter(|editing| editing.purpose != Purpose::Palette) {
         let prefix = match editing.purpose {
-            Purpose::Filter => " filter: ",
-            Purpose::Search => " search: ",
+            Purpose::Filter | Purpose::Palette => " filter: ".to_owned(),
+            Purpose::Search => " search: ".to_owned(),
+            Purpose::Note { mark, .. } => {
+                format!(" note of mark {}: ", model.marks.get(mark).map(Mark::letter).unwrap_or_default())
+            }
         };
-        let room = usize::from(area.width).saturating_sub(width(prefix) + 1);
+        let room = usize::from(area.width).saturating_sub(width(&prefix) + 1);
         let scroll = editing.input.visual_scroll(room);
         let shown: String = skip_columns(editing.input.value(), scroll);
         let cursor = editing.input.visual_cursor().saturating_sub(scroll);
+        let column = area.x.saturating_add(u16::try_from(width(&prefix) + cursor).unwrap_or(u16::MAX));
         let line = Line::from(vec![Span::styled(prefix, paint.theme.title), Span::styled(shown, paint.theme.text)]);
         frame.render_widget(Paragraph::new(line).style(base), area);
-        let column = area.x.saturating_add(u16::try_from(width(prefix) + cursor).unwrap_or(u16::MAX));
         if column < area.right() {
             frame.set_cursor_position(Position::new(column, area.y));
         }
@@ -190,14 +200,4 @@ fn draw_footer(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rec
         }
     }
     frame.render_widget(Paragraph::new(Line::from(spans)).style(base), area);
-}
-
-fn skip_columns(text: &str, columns: usize) -> String {
-    let mut skipped = 0;
-    let rest = text.chars().skip_while(|character| {
-        let skip = skipped < columns;
-        skipped += unicode_width::UnicodeWidthChar::width(*character).unwrap_or(0);
-        skip
-    });
-    clean_line(&rest.collect::<String>())
 }

@@ -2,12 +2,17 @@
 //! the help overlay and the documents are all made from this one list.
 
 mod answer;
+pub mod command;
+mod copy;
 pub mod fault;
 mod leave;
 mod live;
+mod marks;
 mod motion;
 mod overlay;
+mod palette;
 mod panels;
+mod settings;
 mod targets;
 mod text;
 
@@ -16,7 +21,10 @@ pub use super::context::Context;
 use super::effect::Effect;
 use super::model::Model;
 use super::questions::{self, Front};
-use super::screen::{Focus, Overlay};
+use super::screen::{Editing, Focus, Overlay, Purpose, Screen};
+
+/// What is said instead of opening something under a question, where it could be neither read nor closed.
+const QUESTION_FIRST: &str = "the question comes first: its keys stand in it";
 
 /// One action.
 #[derive(Clone, Copy)]
@@ -35,6 +43,11 @@ pub struct Action {
 pub const ALL: &[&Action] = &[
     &leave::QUIT,
     &overlay::HELP,
+    &palette::PALETTE,
+    &palette::RUN,
+    &settings::SETTINGS,
+    &settings::CHANGE,
+    &settings::NEXT_PAGE,
     &overlay::CLOSE,
     &panels::GUEST,
     &panels::LIVE,
@@ -58,6 +71,15 @@ pub const ALL: &[&Action] = &[
     &live::ZOOM_IN,
     &live::ZOOM_OUT,
     &live::CURSOR,
+    &marks::MARK,
+    &marks::MARKS,
+    &marks::PREVIOUS,
+    &marks::NEXT,
+    &marks::GO_TO,
+    &marks::RENAME,
+    &marks::DELETE,
+    &copy::COPY,
+    &copy::COPY_ROW,
     &text::FILTER,
     &text::SEARCH,
     &text::NEXT_MATCH,
@@ -81,32 +103,53 @@ pub fn by_name(name: &str) -> Option<&'static Action> {
     ALL.iter().copied().find(|action| action.name == name)
 }
 
-/// Does what the name says; a name that is not known (an old journal) does nothing. Some actions carry words behind
-/// their name: see [`fault`].
+/// Does what the name says, of an action, of a command with its word or of a fault (see [`fault`]); a name that is not
+/// known (an old journal) does nothing.
 pub fn run(model: &mut Model, name: &str) -> Vec<Effect> {
     if let Some(words) = name.strip_prefix(fault::PREFIX) {
         return fault::run(model, words);
     }
-    by_name(name).map_or_else(Vec::new, |action| (action.run)(model))
+    let effects = match (by_name(name), command::parse(name)) {
+        (Some(action), _) => (action.run)(model),
+        (None, Some((command, word))) => (command.run)(model, word),
+        (None, None) => Vec::new(),
+    };
+    model.screen.settle();
+    effects
+}
+
+/// True if there is evidence for what is selected.
+pub fn has_evidence(model: &Model) -> bool {
+    overlay::selected_evidence(model).is_some()
 }
 
 /// Where keys go now. A question never takes the keys from a line of text that is being edited: what was meant for the
 /// filter must not answer it.
 pub fn context(model: &Model) -> Context {
-    if model.screen.editing.is_some() {
-        return Context::Filter;
+    match &model.screen.editing {
+        Some(Editing { purpose: Purpose::Palette, .. }) => return Context::Palette,
+        Some(_) => return Context::Filter,
+        None => {}
     }
     match questions::front(model) {
         Some(Front::HostKeys) => return Context::Prompt,
         Some(Front::Secret(..)) => return Context::Secret,
         None => {}
     }
-    match model.screen.overlays.last() {
+    context_of(model.screen.overlays.last(), &model.screen)
+}
+
+/// Where keys go while this overlay is on top and nothing is typed or asked.
+pub fn context_of(top: Option<&Overlay>, screen: &Screen) -> Context {
+    match top {
         Some(Overlay::Help { .. }) => Context::Help,
         Some(Overlay::Evidence(_)) => Context::Evidence,
-        None => match model.screen.focus {
+        Some(Overlay::Settings(_)) => Context::Settings,
+        Some(Overlay::Marks { .. }) => Context::Marks,
+        Some(Overlay::Palette(_)) => Context::Palette,
+        None => match screen.focus {
             Focus::Tree => Context::Tree,
-            Focus::Panel => model.screen.panel.context(),
+            Focus::Panel => screen.panel.context(),
         },
     }
 }
@@ -125,26 +168,54 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
             _ => &[&answer::GIVE_SECRET, &answer::REFUSE_SECRET, &answer::CLEAR_SECRET],
         },
         Context::Help => &[&overlay::CLOSE, &motion::DOWN, &motion::UP],
-        Context::Evidence => &[&overlay::CLOSE, &text::SEARCH, &text::NEXT_MATCH, &motion::DOWN, &motion::UP],
+        Context::Evidence => &[
+            &overlay::CLOSE,
+            &text::SEARCH,
+            &text::NEXT_MATCH,
+            &copy::COPY,
+            &copy::COPY_ROW,
+            &motion::DOWN,
+            &motion::UP,
+        ],
+        Context::Palette => &[&palette::RUN, &overlay::CLOSE, &motion::DOWN, &motion::UP],
+        Context::Settings => &[&overlay::CLOSE, &settings::CHANGE, &settings::NEXT_PAGE, &motion::DOWN, &motion::UP],
+        Context::Marks => {
+            &[&overlay::CLOSE, &marks::GO_TO, &marks::RENAME, &marks::DELETE, &copy::COPY, &motion::DOWN, &motion::UP]
+        }
         Context::Live => &[
             &overlay::HELP,
             &leave::QUIT,
+            &palette::PALETTE,
             &live::FREEZE,
             &live::CURSOR,
+            &marks::MARK,
             &live::ZOOM_IN,
             &live::ZOOM_OUT,
             &overlay::EVIDENCE,
+            &copy::COPY,
             &text::FILTER,
             &panels::NEXT_FOCUS,
         ],
         Context::Tree if model.screen.panel == super::screen::Panel::Live => &[
             &overlay::HELP,
             &leave::QUIT,
+            &palette::PALETTE,
             &text::FILTER,
             &overlay::EVIDENCE,
             &live::FREEZE,
+            &marks::MARK,
             &panels::NEXT_FOCUS,
             &targets::READ_NOW,
+        ],
+        Context::Events if super::marks::selected(model).is_some() => &[
+            &overlay::HELP,
+            &leave::QUIT,
+            &palette::PALETTE,
+            &overlay::EVIDENCE,
+            &marks::RENAME,
+            &marks::DELETE,
+            &copy::COPY,
+            &panels::NEXT_FOCUS,
         ],
         // What helps a target that cannot be read comes first.
         Context::Global | Context::Tree | Context::Guest | Context::Events
@@ -152,15 +223,25 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
                 matches!(target.connection, Connection::BackingOff { .. } | Connection::Failed { .. })
             }) =>
         {
-            &[&overlay::HELP, &leave::QUIT, &targets::RECONNECT, &targets::NEXT, &panels::NEXT_FOCUS, &text::FILTER]
+            &[
+                &overlay::HELP,
+                &leave::QUIT,
+                &targets::RECONNECT,
+                &palette::PALETTE,
+                &targets::NEXT,
+                &panels::NEXT_FOCUS,
+                &text::FILTER,
+            ]
         }
         Context::Global | Context::Tree | Context::Guest | Context::Events => &[
             &overlay::HELP,
             &leave::QUIT,
+            &palette::PALETTE,
             &text::FILTER,
             &overlay::EVIDENCE,
             &panels::NEXT_FOCUS,
             &targets::NEXT,
+            &copy::COPY,
             &targets::READ_NOW,
             &targets::RECONNECT,
         ],

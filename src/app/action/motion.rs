@@ -4,7 +4,8 @@ use super::Action;
 use crate::app::effect::Effect;
 use crate::app::model::Model;
 use crate::app::screen::{Focus, Overlay, Panel};
-use crate::app::{guest_link, live, questions, tree};
+use crate::app::tree::{self, Node};
+use crate::app::{guest_link, live, palette, questions, settings};
 
 /// Further than any list is long.
 const FAR: isize = 1 << 40;
@@ -91,6 +92,21 @@ fn vertical(model: &mut Model, steps: isize) -> Vec<Effect> {
             evidence.scroll_by(steps, columns);
             return Vec::new();
         }
+        Some(Overlay::Settings(_)) => {
+            settings::scroll(model, steps);
+            return Vec::new();
+        }
+        Some(Overlay::Marks { selected }) => {
+            *selected = model.marks.moved(*selected, steps);
+            return Vec::new();
+        }
+        Some(Overlay::Palette(_)) => {
+            let last = palette::found(model).len().saturating_sub(1);
+            if let Some(Overlay::Palette(palette)) = model.screen.overlays.last_mut() {
+                palette.selected = palette.selected.saturating_add_signed(steps).min(last);
+            }
+            return Vec::new();
+        }
         None => {}
     }
     match (model.screen.focus, model.screen.panel) {
@@ -117,6 +133,11 @@ fn tree_row(model: &mut Model, steps: isize) {
     let current =
         model.screen.tree.selected.as_ref().and_then(|node| rows.iter().position(|row| row.node == *node)).unwrap_or(0);
     let next = rows[current.saturating_add_signed(steps).min(last)].node.clone();
+    select_node(model, next);
+}
+
+/// Selects a row of the tree; another target's panels begin at their tops.
+pub(super) fn select_node(model: &mut Model, next: Node) {
     if model.selected_target() != Some(next.target()) {
         model.screen.guest.selected = None;
         model.screen.guest.cell = 0;
@@ -138,7 +159,11 @@ fn event_row(model: &mut Model, steps: isize) {
 }
 
 fn horizontal(model: &mut Model, steps: isize) -> Vec<Effect> {
-    if !model.screen.overlays.is_empty() || !model.prompts.is_empty() {
+    if !model.prompts.is_empty() {
+        return Vec::new();
+    }
+    if !model.screen.overlays.is_empty() {
+        settings::change_selected(model, steps > 0);
         return Vec::new();
     }
     if model.screen.panel == Panel::Live && model.screen.focus == Focus::Panel {

@@ -5,7 +5,7 @@ use crate::app::evidence::Evidence;
 use crate::app::model::Model;
 use crate::app::screen::{Focus, Overlay, Panel};
 use crate::app::tree::{self, Node};
-use crate::app::{guest_link, live};
+use crate::app::{guest_link, live, marks};
 use crate::fabric::{Attribute, Entity, EntityId};
 
 pub(super) const HELP: Action = Action {
@@ -15,7 +15,7 @@ pub(super) const HELP: Action = Action {
     run: |model| {
         // It would open under the question, where it can be neither read nor closed.
         if !model.prompts.is_empty() {
-            model.screen.notice = Some(("the question comes first: its keys stand in it".to_owned(), model.now));
+            model.screen.notice = Some((super::QUESTION_FIRST.to_owned(), model.now));
             return Vec::new();
         }
         model.screen.overlays.push(Overlay::Help { scroll: 0 });
@@ -55,6 +55,8 @@ pub(super) const EVIDENCE: Action = Action {
     run: |model| {
         match selected_evidence(model) {
             Some(evidence) => model.screen.overlays.push(Overlay::Evidence(Box::new(evidence))),
+            // What a mark is about is the graphs at its moment.
+            None if marks::selected(model).is_some() => return (super::marks::GO_TO.run)(model),
             None => {
                 model.screen.notice =
                     Some(("nothing was read for this row yet: there is no evidence to show".to_owned(), model.now));
@@ -77,7 +79,7 @@ pub(super) fn set_folded(model: &mut Model, folded: bool) {
 }
 
 /// Evidence for whatever is selected.
-fn selected_evidence(model: &Model) -> Option<Evidence> {
+pub(super) fn selected_evidence(model: &Model) -> Option<Evidence> {
     if model.screen.focus == Focus::Tree {
         return tree_evidence(model);
     }
@@ -100,8 +102,7 @@ fn selected_evidence(model: &Model) -> Option<Evidence> {
             graph_evidence(model, graph)
         }
         Panel::Events => {
-            let selected = model.screen.events.selected;
-            let event = model.shown_events().rfind(|event| selected.is_none_or(|number| event.number == number))?;
+            let event = model.selected_event()?;
             let reference = event.evidence.clone()?;
             Some(Evidence::new(
                 model.sources(),

@@ -2,6 +2,7 @@
 
 use super::Action;
 use crate::app::filter::Filter;
+use crate::app::marks;
 use crate::app::model::Model;
 use crate::app::screen::{Editing, Purpose};
 
@@ -59,7 +60,11 @@ pub(super) const ACCEPT: Action = Action {
     hint: "keep",
     description: "Keep the typed text and go on",
     run: |model| {
-        model.screen.editing = None;
+        if let Some(editing) = model.screen.editing.take()
+            && let Purpose::Note { mark, .. } = editing.purpose
+        {
+            marks::set_note(model, mark, editing.input.value());
+        }
         Vec::new()
     },
 };
@@ -77,6 +82,8 @@ pub(super) const CANCEL: Action = Action {
                         evidence.search = editing.before;
                     }
                 }
+                Purpose::Note { mark, fresh: true } => marks::take_back(model, mark),
+                Purpose::Note { fresh: false, .. } | Purpose::Palette => {}
             }
         }
         Vec::new()

@@ -1,9 +1,13 @@
 //! How the console looks: the theme, the characters and the keys that the settings name.
 
+use std::sync::Arc;
+
 use super::super::{Failure, Session};
+use crate::app::LookChoice;
 use crate::app::action;
 use crate::config::settings::Whence;
-use crate::tui::{self, GlyphSet, Glyphs, Keymap, Look, Pace, Theme};
+use crate::fabric::Text;
+use crate::tui::{self, GlyphSet, Look, Looks};
 
 /// The look that the settings of the session ask for.
 pub fn look(session: &Session) -> Result<Look, Failure> {
@@ -13,17 +17,20 @@ pub fn look(session: &Session) -> Result<Look, Failure> {
         Whence::Default if !locale_is_utf8(|name| std::env::var(name).ok()) => GlyphSet::Ascii,
         _ => settings.glyphs.value,
     };
-    let glyphs = Glyphs::new(set);
     let names: Vec<&str> = action::ALL.iter().map(|action| action.name).collect();
-    let keymap =
-        Keymap::embedded(&names).map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?.told_in(&glyphs);
-    Ok(Look {
-        theme: Theme::embedded(),
-        glyphs,
-        keymap,
-        pace: if settings.low_bandwidth.value { Pace::LOW_BANDWIDTH } else { Pace::NORMAL },
-        colours: tui::colours_wanted(),
-    })
+    let looks = Looks::embedded(&names).map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?;
+    let wished = LookChoice {
+        theme: Text::new(&settings.theme.value),
+        keymap: Text::new(&settings.keymap.value),
+        glyphs: set,
+        low_bandwidth: settings.low_bandwidth.value,
+        mouse: false,
+    };
+    let (look, unknown) = Look::new(Arc::new(looks), &wished, tui::colours_wanted());
+    match unknown.into_iter().next() {
+        None => Ok(look),
+        Some(sentence) => Err(Failure::Internal(color_eyre::eyre::eyre!(sentence))),
+    }
 }
 
 /// False if the locale names a character set other than UTF-8. Where no locale is set nothing is known: most terminals of

@@ -1,6 +1,7 @@
 //! The console: what runs when no command is given.
 
 mod look;
+mod started;
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use ratatui::layout::{Rect, Size};
 use super::{Exit, Failure, Session};
 use crate::app::action::{self, Context};
 use crate::app::model::{self, Model, TargetKind};
-use crate::app::{Effect, Message, update};
+use crate::app::{Effect, LookChoice, Message, update};
 use crate::config::Defect;
 use crate::config::inventory::{Kind, Target};
 use crate::engine::plan::{Options, TargetPlan};
@@ -58,7 +59,10 @@ pub fn setup(session: &Session, plans: Vec<TargetPlan>) -> Result<Setup, Failure
 
 /// Opens a console, until the user leaves it.
 pub fn open(setup: Setup) -> Result<Exit, Failure> {
-    let Setup { plans, model, period, look, mut beside } = setup;
+    let Setup { plans, mut model, period, look, mut beside } = setup;
+    model.options.offered = look.looks.offered();
+    model.options.look = look.chosen.clone();
+    model.screen.look = look.chosen.clone();
     // Before anything is started: without a terminal nothing may run on a target.
     let terminal = Tty::open().map_err(|error| Failure::Terminal(error.to_string(), error.exit_code()))?;
     tui::install_panic_hook();
@@ -113,6 +117,10 @@ impl Program for Console {
     fn revision(&self) -> u64 {
         self.model.revision
     }
+
+    fn look(&self) -> Option<&LookChoice> {
+        Some(&self.model.screen.look)
+    }
 }
 
 fn model(session: &Session) -> Model {
@@ -121,7 +129,8 @@ fn model(session: &Session) -> Model {
         inventory: Text::new(&session.inventory_name()),
         allow_changes: session.global.allow_changes,
         period: session.period(),
-        demo_faults: Vec::new(),
+        settings: started::settings(session),
+        ..model::Options::default()
     };
     Model::new(targets, options, Timestamp::now())
 }

@@ -17,18 +17,17 @@ use ratatui::layout::Size;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 
-use super::frame::{FrameLimiter, Pace, Reason};
-use super::glyphs::Glyphs;
-use super::keymap::Keymap;
+use super::clipboard::Clipboard;
+use super::frame::{FrameLimiter, Reason};
 use super::keys::{self, Keys};
+use super::looks::Look;
 use super::screen::Screen;
 use super::secret::{SecretLine, SecretPrompt, Typed};
 use super::seen::Seen;
 use super::signals::Signal;
 use super::terminal::{Device, background_panic};
-use super::theme::Theme;
 use crate::app::action::Context;
-use crate::app::{Effect, Message, Severity};
+use crate::app::{Effect, LookChoice, Message, Severity};
 use crate::fabric::{Text, Timestamp};
 
 /// The longest time that messages are taken in before keys and frames have their turn.
@@ -53,21 +52,10 @@ pub trait Program {
     fn unseen(&self, size: Size) -> Option<Vec<u64>>;
     /// A number that changes whenever something visible changed.
     fn revision(&self) -> u64;
-}
-
-/// How the console looks, and which keys it knows.
-#[derive(Clone, Debug)]
-pub struct Look {
-    /// Colours and modifiers.
-    pub theme: Theme,
-    /// Characters.
-    pub glyphs: Glyphs,
-    /// Keys.
-    pub keymap: Keymap,
-    /// How often frames may come.
-    pub pace: Pace,
-    /// False draws modifiers only (`NO_COLOR`).
-    pub colours: bool,
+    /// The look that is wished for, if there is a choice.
+    fn look(&self) -> Option<&LookChoice> {
+        None
+    }
 }
 
 /// What comes in and goes out besides the terminal.
@@ -80,6 +68,8 @@ pub struct Inputs {
     pub effects: Box<dyn FnMut(Effect)>,
     /// The time that the taking in of messages is measured with.
     pub now: Box<dyn Fn() -> Instant>,
+    /// Where copies go.
+    pub clipboard: Clipboard,
 }
 
 /// Why the console ended.
@@ -121,6 +111,7 @@ pub async fn run<P: Program, D: Device>(program: P, look: Look, inputs: Inputs, 
         wanted: None,
         effects: inputs.effects,
         now: inputs.now,
+        clipboard: inputs.clipboard,
         program,
         look,
         device,
@@ -144,6 +135,7 @@ struct Console<P, D: Device> {
     events: Option<D::Events>,
     effects: Box<dyn FnMut(Effect)>,
     now: Box<dyn Fn() -> Instant>,
+    clipboard: Clipboard,
     /// The revision of the program that was seen last.
     drawn: u64,
     /// A size that the screen does not have yet: of many only the last counts, and only when a frame is drawn.
@@ -174,6 +166,7 @@ enum Turn {
     Message(Message),
     SequenceEnds,
     Seen,
+    Copied(String),
     Draw,
     Write,
 }
@@ -208,7 +201,8 @@ impl<P: Program, D: Device> Console<P, D> {
                 Some(message) = messages.recv() => Turn::Message(message),
                 () = at(self.keys.deadline()) => Turn::SequenceEnds,
                 () = at(self.seen.due()) => Turn::Seen,
-                () = at(self.limiter.due()) => Turn::Draw,
+                Some(said) = self.clipboard.outcome() => Turn::Copied(said),
+                () = at(self.limiter.due()), if self.screen.is_idle() => Turn::Draw,
                 () = sleep(RETRY), if !self.screen.is_idle() => Turn::Write,
             };
             match turn {
@@ -222,6 +216,7 @@ impl<P: Program, D: Device> Console<P, D> {
                         self.update(Message::Seen { questions }, Reason::News);
                     }
                 }
+                Turn::Copied(said) => self.say(&said),
                 Turn::Draw | Turn::Write => {}
             }
             self.drain(messages).await?;
@@ -315,11 +310,26 @@ impl<P: Program, D: Device> Console<P, D> {
                     self.resized = Some(self.device.size());
                     self.limiter.request(Reason::Answer);
                 }
+                Effect::Copy { text, what } => {
+                    let copied = self.clipboard.copy(&text, what);
+                    if let Some(sequence) = copied.sequence {
+                        self.screen.append(sequence.as_bytes());
+                    }
+                    if let Some(notice) = copied.notice {
+                        self.say(&notice);
+                    }
+                }
                 effect => (self.effects)(effect),
             }
         }
         // What is typed from now on belongs to the question that is in front now.
         self.secret.follow(self.program.secret_prompt());
+        if let Some(wished) = self.program.look()
+            && *wished != self.look.chosen
+        {
+            let wished = wished.clone();
+            self.change_look(&wished);
+        }
         if self.program.revision() != self.drawn {
             self.drawn = self.program.revision();
             self.limiter.request(reason);
@@ -329,6 +339,21 @@ impl<P: Program, D: Device> Console<P, D> {
     fn notice(&mut self, severity: Severity, text: &str) {
         let notice = Message::Notice { target: None, at: Timestamp::now(), severity, text: Text::new(text) };
         self.update(notice, Reason::Answer);
+    }
+
+    /// Tells in the footer what became of something that the user asked for.
+    fn say(&mut self, text: &str) {
+        self.update(Message::Said { at: Timestamp::now(), text: Text::new(text) }, Reason::Answer);
+    }
+
+    fn change_look(&mut self, wished: &LookChoice) {
+        let unknown = self.look.change(wished);
+        self.limiter.set_pace(self.look.pace);
+        self.keys.forget();
+        self.limiter.request(Reason::Answer);
+        for sentence in unknown {
+            self.say(&sentence);
+        }
     }
 
     /// Gives the terminal to the shell until it gives it back.
@@ -366,6 +391,9 @@ impl<P: Program, D: Device> Console<P, D> {
     fn draw_if_due(&mut self) -> io::Result<()> {
         if !self.screen.is_idle() {
             self.write()?;
+            if !self.screen.is_idle() {
+                return Ok(()); // a frame drawn now would take the place of what is on its way
+            }
         }
         let now = Instant::now();
         if self.limiter.due().is_none_or(|due| due > now) {

@@ -3,6 +3,7 @@ use std::io::Write;
 use std::num::NonZeroU16;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use futures::stream;
@@ -10,9 +11,14 @@ use tokio::task::LocalSet;
 
 use super::*;
 use crate::app::Answer;
+use crate::app::copy::CopyText;
+use crate::tui::frame::Pace;
 use crate::tui::glyphs::GlyphSet;
+use crate::tui::keymap::Keymap;
+use crate::tui::looks::Looks;
 use crate::tui::testing::actions;
 
+mod copies_and_looks;
 mod questions;
 
 /// What the test and the loop share.
@@ -38,6 +44,8 @@ struct Shared {
     cost: Cell<Duration>,
     clock: Cell<Duration>,
     effects: RefCell<Vec<Effect>>,
+    /// What the next copy holds.
+    to_copy: RefCell<String>,
 }
 
 impl Shared {
@@ -47,6 +55,10 @@ impl Shared {
 
     fn noted(&self) -> Vec<String> {
         std::mem::take(&mut self.log.borrow_mut())
+    }
+
+    fn copied(&self) -> CopyText {
+        CopyText::lines([self.to_copy.borrow().as_str()]).expect("something to copy")
     }
 
     fn shown(&self) -> String {
@@ -138,7 +150,7 @@ impl Write for FakeTerminal {
 }
 
 /// Shows the last message, and does what actions named like effects say.
-struct FakeProgram(Rc<Shared>);
+struct FakeProgram(Rc<Shared>, LookChoice);
 
 impl Program for FakeProgram {
     fn context(&self) -> Context {
@@ -150,7 +162,7 @@ impl Program for FakeProgram {
         let text = match &message {
             Message::Action(name) => name.to_string(),
             Message::Resized { columns, rows } => format!("{columns}x{rows}"),
-            Message::Notice { text, .. } => text.to_string(),
+            Message::Notice { text, .. } | Message::Said { text, .. } => text.to_string(),
             Message::Edit(edit) => format!("{edit:?}"),
             Message::Withdrawn { id } => format!("message {id}"),
             Message::Clock(_) => return Vec::new(), // nothing visible changes
@@ -160,9 +172,15 @@ impl Program for FakeProgram {
         *self.0.text.borrow_mut() = text.clone();
         self.0.revision.set(self.0.revision.get() + 1);
         match text.as_str() {
+            "zoom-in" => self.1.keymap = Text::new("other"),
+            "zoom-out" => self.1 = LookChoice { theme: Text::new("neon"), low_bandwidth: true, ..self.1.clone() },
+            _ => {}
+        }
+        match text.as_str() {
             "quit" => vec![Effect::Quit],
             "suspend" => vec![Effect::Suspend],
             "redraw" => vec![Effect::Redraw],
+            "copy" => vec![Effect::Copy { text: self.0.copied(), what: "raw text" }],
             "help" => vec![Effect::Answer { id: 7, answer: Answer::Accept }],
             _ => Vec::new(),
         }
@@ -184,6 +202,10 @@ impl Program for FakeProgram {
     fn revision(&self) -> u64 {
         self.0.revision.get()
     }
+
+    fn look(&self) -> Option<&LookChoice> {
+        Some(&self.1)
+    }
 }
 
 /// The loop at work, and everything that it listens to.
@@ -203,9 +225,12 @@ impl Bench {
         let (messages, received) = mpsc::channel(10_000);
         let (signals, arrived) = mpsc::channel(8);
         let terminal = FakeTerminal { shared: Rc::clone(&shared), typed: Rc::new(RefCell::new(events)) };
-        let glyphs = Glyphs::new(GlyphSet::Ascii);
-        let keymap = Keymap::embedded(&actions()).expect("valid");
-        let look = Look { theme: Theme::embedded(), glyphs, keymap, pace, colours: true };
+        let mut looks = Looks::embedded(&actions()).expect("valid");
+        let keys = Keymap::embedded(&actions()).expect("valid");
+        looks.add_keymap("other", keys.with("o", "[global]\n\"x\" = \"down\"\n", &actions()).expect("valid"));
+        let low_bandwidth = pace == Pace::LOW_BANDWIDTH;
+        let wished = LookChoice { glyphs: GlyphSet::Ascii, low_bandwidth, ..LookChoice::default() };
+        let (look, _) = Look::new(Arc::new(looks), &wished, true);
         let start = Instant::now();
         let (clock, sink) = (Rc::clone(&shared), Rc::clone(&shared));
         let inputs = Inputs {
@@ -213,8 +238,9 @@ impl Bench {
             signals: arrived,
             effects: Box::new(move |effect| sink.effects.borrow_mut().push(effect)),
             now: Box::new(move || start + clock.clock.get()),
+            clipboard: Clipboard::new(None),
         };
-        let ended = tokio::task::spawn_local(run(FakeProgram(Rc::clone(&shared)), look, inputs, terminal));
+        let ended = tokio::task::spawn_local(run(FakeProgram(Rc::clone(&shared), wished), look, inputs, terminal));
         Self { shared, typed, messages, signals, ended }
     }
 

@@ -18,9 +18,17 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, 
         Focus::Tree => Context::Tree,
         Focus::Panel => model.screen.panel.context(),
     };
-    let entries = entries(paint, below);
     let columns = area.width.saturating_sub(4).min(100);
-    let room = usize::from(columns.saturating_sub(4));
+    let lines = lines(paint, below, usize::from(columns.saturating_sub(4)));
+    let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX);
+    let inner = super::open(frame, paint, area, columns, rows, " Keys ".to_owned());
+    let shown = super::scrolled(lines, scroll, usize::from(inner.height), paint);
+    frame.render_widget(Paragraph::new(shown), inner);
+}
+
+/// All keys with what they do, wrapped to a width.
+pub(super) fn lines<'a>(paint: Paint<'_>, below: Context, room: usize) -> Vec<Line<'a>> {
+    let entries = entries(paint, below);
     let key_room = entries.iter().map(|(keys, _)| width(keys)).max().unwrap_or(0).min(room / 3);
     let mut lines: Vec<Line<'_>> = Vec::new();
     for (keys, description) in &entries {
@@ -38,24 +46,14 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, 
             ]));
         }
     }
-    let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX);
-    let inner = super::open(frame, paint, area, columns, rows, " Keys ".to_owned());
-    let height = usize::from(inner.height);
-    let first = scroll.min(lines.len().saturating_sub(height));
-    let hidden = lines.len().saturating_sub(first + height);
-    let mut shown: Vec<Line<'_>> = lines.into_iter().skip(first).take(height).collect();
-    if hidden > 0
-        && let Some(last) = shown.last_mut()
-    {
-        *last = Line::styled(format!("{} {} more lines below", paint.glyphs.ellipsis, hidden + 1), paint.theme.dim);
-    }
-    frame.render_widget(Paragraph::new(shown), inner);
+    lines
 }
 
 /// Keys and descriptions; a heading has no description. The context below comes first, then what works everywhere, then
 /// the others.
 fn entries(paint: Paint<'_>, below: Context) -> Vec<(String, String)> {
     let mut order = vec![below, Context::Global];
+    order.dedup();
     order.extend(Context::ALL.into_iter().filter(|context| *context != below && *context != Context::Global));
     let mut lines = Vec::new();
     for context in order {
@@ -85,6 +83,9 @@ fn heading(context: Context) -> &'static str {
         Context::Events => "In Events",
         Context::Help => "In this list",
         Context::Evidence => "In the evidence",
+        Context::Settings => "In the settings",
+        Context::Marks => "In the list of marks",
+        Context::Palette => "In the palette",
         Context::Filter => "While typing",
         Context::Prompt => "When unknown host keys are asked about",
         Context::Secret => "While typing a secret",

@@ -39,7 +39,8 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
         .skip(offset(position, shown.len(), height.max(1)))
         .take(height)
         .map(|(index, event)| {
-            let line = event_line(event, paint, room, target_room);
+            let is_mark = model.marks.of_event(event.number).is_some();
+            let line = event_line(event, is_mark, paint, room, target_room);
             if index == position && focused { line.patch_style(paint.theme.selection) } else { line }
         })
         .collect();
@@ -62,13 +63,14 @@ fn mark<'a>(event: &Event, paint: Paint<'a>) -> Span<'a> {
     }
 }
 
-fn event_line<'a>(event: &Event, paint: Paint<'a>, room: usize, target_room: usize) -> Line<'a> {
+fn event_line<'a>(event: &Event, is_mark: bool, paint: Paint<'a>, room: usize, target_room: usize) -> Line<'a> {
     let target = event.target.as_ref().map_or("", |id| id.as_str());
     let target = if target_room == 0 { target.to_owned() } else { fit(target, target_room, paint.glyphs) };
     let gap = " ".repeat(target_room.saturating_sub(width(&target)) + 1);
     let clock = format::clock(event.at, paint.zone);
     let text_room = room.saturating_sub(1 + width(&clock) + 1 + 2 + width(&target) + width(&gap));
     let style = match event.severity {
+        Severity::Info if is_mark => paint.theme.mark,
         Severity::Info => paint.theme.text,
         Severity::Warning => paint.theme.warning,
         Severity::Error => paint.theme.error,

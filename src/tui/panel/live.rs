@@ -6,10 +6,11 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::super::paint::{Paint, fit, width, wrap};
-use super::super::widget::graph::{self, Form, GraphSeries};
+use super::super::widget::graph::{self, Form, GraphSeries, TimeAxis};
 use super::heading::target_lines;
 use crate::app::format;
 use crate::app::live::{self, Ceiling, Graph, GraphUnit, LinePoint};
+use crate::app::marks::Mark;
 use crate::app::model::Model;
 use crate::app::screen::Focus;
 use crate::fabric::{Attribute, Entity, Timestamp};
@@ -20,8 +21,14 @@ const GUTTER: u16 = 11;
 const LOWEST: u16 = 5;
 /// The highest graph: more says no more.
 const HIGHEST: u16 = 14;
-/// Samples further apart than this many periods are not connected.
-const GAP_PERIODS: f64 = 3.0;
+/// The lowest room below the heading in which the time axis has a row of its own.
+const ROOM_FOR_AXIS: u16 = 8;
+/// How many marks are listed at most below the graphs.
+const MOST_MARKS: usize = 20;
+/// Notes are not cut shorter than this, in cells; rather, the oldest marks are left out.
+const SHORTEST_NOTE: usize = 16;
+/// The lowest room in which marks have three lines.
+const ROOM_FOR_MARKS: u16 = 30;
 
 /// Draws the panel.
 pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) {
@@ -36,8 +43,14 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
     let [top, body] = Layout::vertical([Constraint::Length(head_height), Constraint::Min(0)]).areas(area);
     frame.render_widget(Paragraph::new(head), top);
     let graphs = live::graphs(model, target);
+    let marks = marks_lines(model, paint, room, if body.height < ROOM_FOR_MARKS { 2 } else { 3 });
+    let marks_height = if body.height < ROOM_FOR_AXIS { 0 } else { u16::try_from(marks.len()).unwrap_or(0) };
+    let axis_height = u16::from(body.height >= ROOM_FOR_AXIS && graphs.iter().any(|graph| !graph.lines.is_empty()));
+    let rows = [Constraint::Min(0), Constraint::Length(axis_height), Constraint::Length(marks_height)];
+    let [body, _, below] = Layout::vertical(rows).areas(body);
     if graphs.is_empty() {
         frame.render_widget(Paragraph::new(nothing(model, paint, room)), body);
+        frame.render_widget(Paragraph::new(marks), below);
         return;
     }
     let selected = model.screen.live.selected.min(graphs.len() - 1);
@@ -53,7 +66,12 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
         let text =
             format!(" {} {below} more {} below", paint.glyphs.ellipsis, if below == 1 { "graph" } else { "graphs" });
         frame.render_widget(Paragraph::new(Line::styled(text, paint.theme.dim)), Rect { y, height: 1, ..body });
+        y += 1;
     }
+    // Directly below the graphs, wherever they end.
+    let y = y.min(body.bottom());
+    draw_axis(frame, model, paint, Rect { y, height: axis_height, ..body });
+    frame.render_widget(Paragraph::new(marks), Rect { y: y + axis_height, height: marks_height, ..body });
 }
 
 /// Which graphs are shown and how high: as many as fit at their lowest height, the selected one among them; the others
@@ -108,7 +126,7 @@ fn axis_line<'a>(model: &Model, paint: Paint<'_>) -> Line<'a> {
         spans.push(Span::styled(format!("  FROZEN at {}", format::clock(at, paint.zone)), paint.theme.warning));
     }
     if live.cursor.is_some() {
-        let text = format!("  cursor {}", format::clock(cursor_time(model), paint.zone));
+        let text = format!("  cursor {}", format::clock(model.cursor_time(), paint.zone));
         spans.push(Span::styled(text, paint.theme.title));
     }
     Line::from(spans)
@@ -127,13 +145,94 @@ fn nothing<'a>(model: &Model, paint: Paint<'_>, room: usize) -> Vec<Line<'a>> {
     wrap(&text, room).into_iter().map(|line| Line::styled(format!(" {line}"), paint.theme.dim)).collect()
 }
 
-/// The moment under the cursor, or the right edge without one.
-fn cursor_time(model: &Model) -> Timestamp {
-    let edge = model.shown_time();
-    match model.screen.live.cursor {
-        Some(seconds) => edge - jiff::SignedDuration::from_secs(i64::from(seconds)),
-        None => edge,
+/// Times of day below the graphs, in the columns of their plots.
+fn draw_axis(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) {
+    let plain = |_: f64| String::new();
+    let mut shape = graph::Graph::new(&plain, paint.theme, paint.glyphs);
+    shape.gutter = GUTTER;
+    let label = |moment: f64| {
+        let at = Timestamp::UNIX_EPOCH.checked_add(jiff::SignedDuration::from_secs_f64(moment));
+        at.map_or_else(|_| String::new(), |at| format::clock(at, paint.zone))
+    };
+    let axis = TimeAxis {
+        window_seconds: f64::from(model.screen.live.window()),
+        right_edge_seconds: seconds(model.shown_time()),
+        label: &label,
+        glyphs: paint.glyphs,
+        style: paint.theme.dim,
+    };
+    frame.render_widget(axis, shape.plot_area(area));
+}
+
+/// Seconds since 1970.
+fn seconds(at: Timestamp) -> f64 {
+    at.as_millisecond() as f64 / 1000.0
+}
+
+/// The marks in sight: seconds before the right edge, and their letters.
+fn letters(model: &Model, edge: Timestamp, window: f64) -> Vec<(f64, String)> {
+    let in_sight = model.marks.iter().filter(|mark| is_in_sight(model, mark));
+    // One that is newer than the newest sample stands at the edge until that comes.
+    in_sight.map(|mark| (edge.duration_since(mark.at).as_secs_f64().clamp(0.0, window), mark.letter())).collect()
+}
+
+/// True if a mark lies within what is shown.
+fn is_in_sight(model: &Model, mark: &Mark) -> bool {
+    let (edge, window) = (model.shown_time(), i64::from(model.screen.live.window()));
+    let last = if model.screen.live.frozen.is_some() { edge } else { model.now };
+    mark.at <= last && edge.duration_since(mark.at) <= jiff::SignedDuration::from_secs(window)
+}
+
+/// What the letters mean: `marks  A 14:02:30 "mtu 1500 -> 9000"`. Those in sight, or the newest ones if none is. Where not
+/// all fit, their notes are cut, and at last the oldest marks are left out.
+fn marks_lines<'a>(model: &Model, paint: Paint<'_>, room: usize, most: usize) -> Vec<Line<'a>> {
+    let in_sight: Vec<&Mark> = model.marks.iter().filter(|mark| is_in_sight(model, mark)).collect();
+    let (word, wanted) = if in_sight.is_empty() {
+        ("marks out of sight", model.marks.iter().rev().take(2).rev().collect())
+    } else {
+        ("marks", in_sight)
+    };
+    let room = room.saturating_sub(width(word) + 3).max(1);
+    let mut shown = &wanted[wanted.len().saturating_sub(MOST_MARKS)..];
+    while shown.len() > 1 && flowed(shown, paint, room, SHORTEST_NOTE).len() > most {
+        shown = &shown[1..];
     }
+    let longest = [usize::MAX, 40, 24].into_iter().find(|longest| flowed(shown, paint, room, *longest).len() <= most);
+    let mut lines = flowed(shown, paint, room, longest.unwrap_or(SHORTEST_NOTE));
+    for (index, line) in lines.iter_mut().enumerate() {
+        let head = if index == 0 { format!(" {word}  ") } else { " ".repeat(width(word) + 3) };
+        line.spans.insert(0, Span::styled(head, paint.theme.dim));
+    }
+    lines
+}
+
+/// Marks with their notes, of at most `longest` cells each, in as many lines as they need.
+fn flowed<'a>(marks: &[&Mark], paint: Paint<'_>, room: usize, longest: usize) -> Vec<Line<'a>> {
+    let mut lines: Vec<Line<'a>> = Vec::new();
+    let mut used = room;
+    for mark in marks {
+        let letter = mark.letter();
+        let note = fit(&mark.note, longest, paint.glyphs);
+        let note = if note.is_empty() { note } else { format!(" \"{note}\"") };
+        let rest = format!(" {}{note}", format::clock(mark.at, paint.zone));
+        let rest = fit(&rest, room.saturating_sub(width(&letter)), paint.glyphs);
+        let needed = width(&letter) + width(&rest);
+        if used + 2 + needed > room {
+            lines.push(Line::default());
+            used = 0;
+        } else {
+            used += 2;
+        }
+        used += needed;
+        if let Some(line) = lines.last_mut() {
+            if !line.spans.is_empty() {
+                line.push_span(Span::raw("  "));
+            }
+            line.push_span(Span::styled(letter, paint.theme.mark));
+            line.push_span(Span::styled(rest, paint.theme.dim));
+        }
+    }
+    lines
 }
 
 /// What stands under a graph: who does not publish, and why there is no ceiling.
@@ -151,14 +250,14 @@ fn draw_graph(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect
     let window = model.screen.live.window();
     // A little more than the window, so that the line comes in from beyond the left edge.
     let from = edge - jiff::SignedDuration::from_secs(i64::from(window) + 5);
-    let at = cursor_time(model);
+    let at = model.cursor_time();
     let mut title = vec![Span::styled(
         format!(" {}", graph.title),
         if selected { paint.theme.title.patch(paint.theme.selection) } else { paint.theme.title },
     )];
     let mut used = width(&graph.title) + 1;
     for (index, line) in graph.lines.iter().enumerate() {
-        let value = fresh_value(model, line, at);
+        let value = line.fresh_value(model, at);
         let text =
             format!("  {} {}", line.label, value.map_or_else(|| "-".to_owned(), |value| graph.unit.format(value)));
         used += width(&text);
@@ -199,8 +298,11 @@ fn draw_graph(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect
     let mut widget = graph::Graph::new(&format, paint.theme, paint.glyphs);
     widget.series = &series;
     widget.window_seconds = f64::from(window);
-    widget.right_edge_seconds = edge.as_millisecond() as f64 / 1000.0;
-    widget.gap_seconds = GAP_PERIODS * model.options.period.as_secs_f64() + longest_step(graph);
+    widget.right_edge_seconds = seconds(edge);
+    let letters = letters(model, edge, f64::from(window));
+    let marks: Vec<(f64, &str)> = letters.iter().map(|(ago, letter)| (*ago, letter.as_str())).collect();
+    widget.marks = &marks;
+    widget.gap_seconds = live::GAP_PERIODS * model.options.period.as_secs_f64() + longest_step(graph);
     widget.gutter = GUTTER;
     widget.whole_numbers = unit == GraphUnit::Number;
     widget.cursor_seconds_ago = model.screen.live.cursor.map(f64::from);
@@ -212,14 +314,7 @@ fn draw_graph(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect
 
 /// Queue pairs are read every few seconds, not each second.
 fn longest_step(graph: &Graph) -> f64 {
-    if graph.attribute == Attribute::ForeignQueuePairs { 8.0 } else { 0.0 }
-}
-
-/// The value under the cursor, unless it is too old to stand for that moment.
-fn fresh_value(model: &Model, line: &live::Line, at: Timestamp) -> Option<f64> {
-    let newest = line.keys.iter().filter_map(|key| model.series.get(key)?.at(at)).map(|point| point.at).max()?;
-    let limit = GAP_PERIODS * model.options.period.as_secs_f64() + 8.0;
-    (at.duration_since(newest).as_secs_f64() <= limit).then(|| line.value_at(model, at)).flatten()
+    if graph.attribute == Attribute::ForeignQueuePairs { live::LONGEST_STEP_SECONDS } else { 0.0 }
 }
 
 fn seconds_ago(points: &[LinePoint], edge: Timestamp, unit: GraphUnit) -> Vec<(f64, Option<f64>)> {

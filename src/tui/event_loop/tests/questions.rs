@@ -75,15 +75,16 @@ impl Desk {
         let (messages, received) = mpsc::channel(10_000);
         let (signals, arrived) = mpsc::channel(8);
         let terminal = FakeTerminal { shared: Rc::clone(&shared), typed: Rc::new(RefCell::new(events)) };
-        let keymap = Keymap::embedded(&actions()).expect("valid");
-        let glyphs = Glyphs::new(GlyphSet::Ascii);
-        let look = Look { theme: Theme::embedded(), glyphs, keymap, pace: Pace::NORMAL, colours: true };
+        let looks = Looks::embedded(&actions()).expect("valid");
+        let wished = LookChoice { glyphs: GlyphSet::Ascii, ..LookChoice::default() };
+        let (look, _) = Look::new(Arc::new(looks), &wished, true);
         let sink = Rc::clone(&shared);
         let inputs = Inputs {
             messages: received,
             signals: arrived,
             effects: Box::new(move |effect| sink.effects.borrow_mut().push(effect)),
             now: Box::new(Instant::now),
+            clipboard: Clipboard::new(None),
         };
         let targets = ["one", "two"].map(|name| (TargetId::new(name), Target::new(TargetKind::Linux)));
         let model = Model::new(targets.to_vec(), Options::default(), Timestamp::UNIX_EPOCH);

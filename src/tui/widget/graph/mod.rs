@@ -10,16 +10,18 @@
 mod columns;
 mod raster;
 mod scale;
+mod time_axis;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::widgets::Widget;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 use self::columns::{Axis, columns};
 use self::raster::Raster;
 use self::scale::Scale;
+pub use self::time_axis::TimeAxis;
 use crate::tui::glyphs::Glyphs;
 use crate::tui::theme::Theme;
 
@@ -74,8 +76,8 @@ pub struct Graph<'a> {
     pub ceiling: Option<Ceiling<'a>>,
     /// The cursor, in seconds before the right edge.
     pub cursor_seconds_ago: Option<f64>,
-    /// Marks: seconds before the right edge, and a letter.
-    pub marks: &'a [(f64, char)],
+    /// Marks, in the order of their moments: seconds before the right edge, and a letter or two.
+    pub marks: &'a [(f64, &'a str)],
     /// True if the values are numbers of things, of which there is no half.
     pub whole_numbers: bool,
     /// What stands before the number of the first row, where it fits: a unit.
@@ -186,15 +188,34 @@ impl<'a> Graph<'a> {
         buffer.set_string(plot.x + from, plot.y + row, text, self.theme.ceiling);
     }
 
+    /// A line down the column of each mark, and its letter at the top. Letters of the same column stand below each other;
+    /// where there are more than rows, the last row says so.
     fn draw_marks(&self, axis: Axis, plot: Rect, buffer: &mut Buffer) {
-        for (ago, letter) in self.marks {
-            let Some(x) = axis.cell(*ago).map(|x| plot.x + x) else { continue };
+        let mut placed: Vec<(u16, &str)> =
+            self.marks.iter().filter_map(|(ago, letter)| Some((axis.cell(*ago)?, *letter))).collect();
+        placed.sort_by_key(|(x, _)| *x);
+        for column in placed.chunk_by(|(left, _), (right, _)| left == right) {
+            let Some((x, _)) = column.first() else { continue };
             for y in plot.top()..plot.bottom() {
-                set_blank(buffer, x, y, self.glyphs.mark, self.theme.mark);
+                set_blank(buffer, plot.x + x, y, self.glyphs.mark, self.theme.mark);
             }
-            if let Some(cell) = buffer.cell_mut((x, plot.y)).filter(|_| letter.width() == Some(1)) {
-                cell.reset();
-                cell.set_char(*letter).set_style(self.theme.mark);
+            let rows = usize::from(plot.height);
+            for (row, (_, letter)) in column.iter().enumerate().take(rows) {
+                let hidden = row + 1 == rows && column.len() > rows && rows > 1;
+                let letter = if hidden { "+" } else { letter };
+                let width = u16::try_from(letter.width()).unwrap_or(u16::MAX);
+                if width == 0 || width > plot.width {
+                    continue;
+                }
+                // A letter that would leave the plot ends at its edge.
+                let from = plot.x + (*x).min(plot.width - width);
+                let y = plot.y + u16::try_from(row).unwrap_or(u16::MAX);
+                for cell in from..from + width {
+                    if let Some(cell) = buffer.cell_mut((cell, y)) {
+                        cell.reset();
+                    }
+                }
+                buffer.set_stringn(from, y, letter, usize::from(width), self.theme.mark);
             }
         }
     }

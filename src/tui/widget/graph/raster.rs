@@ -18,6 +18,11 @@ const ASCII_BARS: [char; 4] = ['_', '.', ':', '#'];
 const ASCII_LINES: [char; 4] = ['_', '-', '-', '^'];
 const ASCII_PEAK: char = '\'';
 
+/// Columns of dots in a cell.
+pub fn columns_per_cell(set: GlyphSet) -> u16 {
+    if set == GlyphSet::Braille { 2 } else { 1 }
+}
+
 /// The cells of a plot.
 pub struct Raster {
     set: GlyphSet,
@@ -43,7 +48,7 @@ impl Raster {
 
     /// Columns of dots in a cell.
     pub fn columns_per_cell(&self) -> u16 {
-        if self.set == GlyphSet::Braille { 2 } else { 1 }
+        columns_per_cell(self.set)
     }
 
     /// Heights that a cell can tell.

@@ -115,7 +115,7 @@ fn picture(set: GlyphSet, size: (u16, u16), ceiling: f64) -> String {
         series: &series,
         ceiling: Some(Ceiling { value: ceiling, name: "100G at mtu 1024" }),
         cursor_seconds_ago: Some(20.0),
-        marks: &[(50.0, 'A'), (500.0, 'B')],
+        marks: &[(50.0, "A"), (500.0, "B")],
         y_label: "Gb/s",
         legend: 14,
         ..Graph::new(&plain, &theme, &glyphs)
@@ -176,7 +176,7 @@ proptest! {
         edge in prop_oneof![5 => 0.0..2e9f64, 1 => any::<f64>()],
         ceiling in any_value(),
         cursor in any_value(),
-        mark in any::<char>(),
+        marks in proptest::collection::vec("[A-Z]{0,3}", 0..5),
         (gutter, legend) in (0u16..=300, 0u16..=300),
     ) {
         let (theme, glyphs) = (Theme::embedded(), Glyphs::new(set));
@@ -189,7 +189,7 @@ proptest! {
         for position in area.positions() {
             buffer[position].reset();
         }
-        let marks = [(cursor.unwrap_or(1.0) / 2.0, mark)];
+        let marks: Vec<(f64, &str)> = marks.iter().map(|mark| (cursor.unwrap_or(1.0) / 2.0, mark.as_str())).collect();
         Graph {
             series: &series,
             window_seconds: window,

@@ -212,3 +212,42 @@ fn without_a_terminal_it_says_what_to_do_instead() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("needs a terminal") && told.contains("rdmascope snapshot"), "{told}");
 }
+
+#[test]
+fn the_palette_settings_marks_and_a_copy_in_a_real_terminal() {
+    let home = home();
+    let console = console(&home, &[]);
+    console.keys(":");
+    console.wait_for("the palette", PATIENCE, |view| view.has("things to do") && view.has("panel-events"));
+    console.keys("ascii");
+    console.wait_for("what was typed", PATIENCE, |view| view.has("glyphs ascii") && !view.has("panel-events"));
+    console.keys("\r");
+    console.wait_for("the other glyphs", PATIENCE, |view| view.has("glyphs ascii for this run") && !view.has("│"));
+    console.keys(",");
+    console.wait_for("the settings", PATIENCE, |view| view.has_row(&["glyphs", "ascii", "changed here"]));
+    console.keys("q5m");
+    console.wait_for("the line for the note", PATIENCE, |view| view.has(" note of mark A:"));
+    console.keys("mtu 9000\r");
+    console.wait_for("the mark", PATIENCE, |view| view.has_row(&["marks", "A ", "\"mtu 9000\""]));
+    console.keys("\t");
+    console.keys("y");
+    console.wait_for("what was copied", PATIENCE, |view| view.has("copied name: OSC 52, if your terminal allows it"));
+    assert!(console.ever_wrote(b"\x1b]52;c;bG9jYWw=\x1b\\"), "the name `local`");
+}
+
+#[test]
+fn inside_of_tmux_a_copy_goes_into_its_buffer_too() {
+    let home = home();
+    // In place of tmux, whose server a test should not need: a program of that name that keeps what it is given.
+    let program = home.path().join("tmux");
+    std::fs::write(&program, "#!/bin/sh\necho \"$@\" >\"$HOME/asked\"\ncat >\"$HOME/buffer\"\n").expect("written");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    std::fs::set_permissions(&program, executable).expect("a file of ours");
+    let path = format!("{}:{}", home.path().display(), std::env::var("PATH").unwrap_or_default());
+    let console = console(&home, &[("TMUX", "/tmp/tmux-1/default,1,0"), ("PATH", &path)]);
+    console.keys("y");
+    console.wait_for("what was copied", PATIENCE, |view| view.has("copied name: tmux buffer and OSC 52"));
+    let read = |name: &str| std::fs::read_to_string(home.path().join(name)).expect("tmux was asked");
+    assert_eq!((read("asked").trim(), read("buffer").as_str()), ("load-buffer -w -", "local"));
+    assert!(console.ever_wrote(b"\x1b]52;c;bG9jYWw=\x1b\\"));
+}

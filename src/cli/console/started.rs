@@ -31,9 +31,10 @@ pub fn settings(session: &Session) -> Vec<Started> {
         Err(_) => "none: the home directory is not known".to_owned(),
     };
     settings.push(started("configuration", &configuration, &of_option(global.config.is_some(), "--config")));
-    let ssh =
-        global.ssh_config.as_ref().map_or_else(|| "OpenSSH's own files".to_owned(), |path| path.display().to_string());
-    settings.push(started("ssh configuration", &ssh, &of_option(global.ssh_config.is_some(), "--ssh-config")));
+    let (file, whence) = session.settings.get(Name::SshConfig);
+    let file = Some(file.to_string()).filter(|file| !file.is_empty());
+    let ssh = file.unwrap_or_else(|| "OpenSSH's own files".to_owned());
+    settings.push(started("ssh configuration", &ssh, &whence.to_string()));
     settings
 }
 

@@ -7,6 +7,7 @@ pub mod doctor;
 pub mod document;
 pub mod generate;
 pub mod keys;
+pub mod looks;
 pub mod output;
 pub mod snapshot;
 mod text;
@@ -18,6 +19,7 @@ use std::time::Duration;
 use crate::config::{Defect, Defects, Inventory, Settings, Target, target};
 use crate::engine::openssh::HostResolver;
 use crate::engine::settings;
+use crate::tui::Looks;
 
 use args::{Arguments, Command, ConfigCommand, Global};
 
@@ -70,6 +72,8 @@ pub struct Session {
     pub inventory: Inventory,
     /// The targets that were chosen, at least one, each name once.
     pub targets: Vec<Target>,
+    /// The themes and key maps that there are; those that the settings name are among them.
+    pub looks: Looks,
 }
 
 impl Session {
@@ -82,6 +86,8 @@ impl Session {
         if let Err(wrong) = global.overlay(&mut settings) {
             defects.extend(wrong);
         }
+        let looks = looks::load(global);
+        defects.extend(looks::unknown(&settings, &looks));
         let targets = target::choose(words, &inventory).unwrap_or_else(|wrong| {
             defects.extend(wrong);
             Vec::new()
@@ -89,7 +95,7 @@ impl Session {
         if !defects.is_empty() {
             return Err(Failure::Usage(defects));
         }
-        Ok(Self { global: global.clone(), settings, inventory, targets })
+        Ok(Self { global: global.clone(), settings, inventory, targets, looks })
     }
 
     /// Time between two samples.

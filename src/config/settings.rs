@@ -6,11 +6,6 @@ use std::fmt;
 use super::error::{Defect, quoted, suggestion};
 use super::reader::{Item, Key, Reader};
 
-/// Names of the themes that exist.
-pub const THEMES: &[&str] = &["default"];
-/// Names of the key maps that exist.
-pub const KEYMAPS: &[&str] = &["default"];
-
 /// What graphs and frames are drawn with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum GlyphSet {
@@ -115,14 +110,16 @@ pub enum Name {
     LowBandwidth,
     /// No frames, no graphs: for screen readers and logs.
     Plain,
+    /// Whether clicks and the wheel go to the console.
+    Mouse,
     /// Milliseconds between two samples of a stream.
     PeriodMs,
 }
 
 impl Name {
     /// All of them, in the order of documents.
-    pub const ALL: [Self; 6] =
-        [Self::Theme, Self::Keymap, Self::Glyphs, Self::LowBandwidth, Self::Plain, Self::PeriodMs];
+    pub const ALL: [Self; 7] =
+        [Self::Theme, Self::Keymap, Self::Glyphs, Self::LowBandwidth, Self::Plain, Self::Mouse, Self::PeriodMs];
 
     /// The key in files.
     pub fn key(self) -> &'static str {
@@ -132,6 +129,7 @@ impl Name {
             Self::Glyphs => "glyphs",
             Self::LowBandwidth => "low_bandwidth",
             Self::Plain => "plain",
+            Self::Mouse => "mouse",
             Self::PeriodMs => "period_ms",
         }
     }
@@ -144,6 +142,7 @@ impl Name {
             Self::Glyphs => "RDMASCOPE_GLYPHS",
             Self::LowBandwidth => "RDMASCOPE_LOW_BANDWIDTH",
             Self::Plain => "RDMASCOPE_PLAIN",
+            Self::Mouse => "RDMASCOPE_MOUSE",
             Self::PeriodMs => "RDMASCOPE_PERIOD_MS",
         }
     }
@@ -155,9 +154,9 @@ pub const PERIOD_MS: std::ops::RangeInclusive<u32> = 200..=60_000;
 /// All settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Name of the theme, one of [`THEMES`].
+    /// Name of the theme; whether there is one of this name is known to whoever reads the themes.
     pub theme: Setting<String>,
-    /// Name of the key map, one of [`KEYMAPS`].
+    /// Name of the key map; whether there is one of this name is known to whoever reads the key maps.
     pub keymap: Setting<String>,
     /// What graphs and frames are drawn with.
     pub glyphs: Setting<GlyphSet>,
@@ -165,6 +164,8 @@ pub struct Settings {
     pub low_bandwidth: Setting<bool>,
     /// True for text without frames and graphs.
     pub plain: Setting<bool>,
+    /// True if clicks and the wheel go to the console, not to the terminal's own selection.
+    pub mouse: Setting<bool>,
     /// Milliseconds between two samples of a stream, within [`PERIOD_MS`].
     pub period_ms: Setting<u32>,
 }
@@ -177,6 +178,7 @@ impl Default for Settings {
             glyphs: Setting::unset(GlyphSet::Braille),
             low_bandwidth: Setting::unset(false),
             plain: Setting::unset(false),
+            mouse: Setting::unset(false),
             period_ms: Setting::unset(1000),
         }
     }
@@ -186,8 +188,8 @@ impl Settings {
     /// Sets one value; the error says what would be right.
     pub fn set(&mut self, name: Name, given: &Given, whence: Whence) -> Result<(), String> {
         match name {
-            Name::Theme => self.theme = Setting { value: one_of("theme", given, THEMES)?, whence },
-            Name::Keymap => self.keymap = Setting { value: one_of("keymap", given, KEYMAPS)?, whence },
+            Name::Theme => self.theme = Setting { value: look_name("theme", given)?, whence },
+            Name::Keymap => self.keymap = Setting { value: look_name("keymap", given)?, whence },
             Name::Glyphs => {
                 let names = GlyphSet::ALL.map(GlyphSet::name);
                 let word = one_of("glyphs", given, &names)?;
@@ -196,6 +198,7 @@ impl Settings {
             }
             Name::LowBandwidth => self.low_bandwidth = Setting { value: flag("low_bandwidth", given)?, whence },
             Name::Plain => self.plain = Setting { value: flag("plain", given)?, whence },
+            Name::Mouse => self.mouse = Setting { value: flag("mouse", given)?, whence },
             Name::PeriodMs => self.period_ms = Setting { value: period(given)?, whence },
         }
         Ok(())
@@ -209,6 +212,7 @@ impl Settings {
             Name::Glyphs => (Given::Text(self.glyphs.value.name().to_owned()), &self.glyphs.whence),
             Name::LowBandwidth => (Given::Flag(self.low_bandwidth.value), &self.low_bandwidth.whence),
             Name::Plain => (Given::Flag(self.plain.value), &self.plain.whence),
+            Name::Mouse => (Given::Flag(self.mouse.value), &self.mouse.whence),
             Name::PeriodMs => (Given::Number(u64::from(self.period_ms.value)), &self.period_ms.whence),
         }
     }
@@ -231,7 +235,7 @@ impl Settings {
         let Some(name) = Name::ALL.into_iter().find(|name| name.key() == key.get_ref().as_ref()) else { return false };
         let given = match name {
             Name::Theme | Name::Keymap | Name::Glyphs => reader.text(name.key(), item).map(Given::Text),
-            Name::LowBandwidth | Name::Plain => reader.flag(name.key(), item).map(Given::Flag),
+            Name::LowBandwidth | Name::Plain | Name::Mouse => reader.flag(name.key(), item).map(Given::Flag),
             Name::PeriodMs => reader.number(name.key(), item).map(Given::Number),
         };
         if let Some(given) = given {
@@ -250,6 +254,40 @@ fn one_of(what: &str, given: &Given, known: &[&str]) -> Result<String, String> {
         return Ok(word);
     }
     Err(format!("unknown {what} {}{}", quoted(&word), suggestion(&word, known.iter().copied())))
+}
+
+/// The name of a theme or a key map: it is the name of a file too, so it holds nothing but letters, digits, `-` and `_`.
+fn look_name(what: &str, given: &Given) -> Result<String, String> {
+    let word = given.to_string();
+    if is_look_name(&word) {
+        return Ok(word);
+    }
+    Err(format!("{what} must be a name of letters, digits, - and _, not {}", quoted(&word)))
+}
+
+/// True if a theme or a key map may have this name.
+pub fn is_look_name(name: &str) -> bool {
+    let plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_');
+    !name.is_empty() && name.len() <= 64 && name.chars().all(plain)
+}
+
+/// What is wrong with a setting that names no theme or key map that exists: the place it was set in, and what was meant.
+pub fn unknown_name(what: &str, setting: &Setting<String>, known: &[&str]) -> Defect {
+    let word = &setting.value;
+    let what = format!("unknown {what} {}{}", quoted(word), suggestion_and_all(word, known));
+    match &setting.whence {
+        Whence::File { path, line } => Defect { place: path.clone(), line: *line, what },
+        Whence::Environment(name) | Whence::Option(name) => Defect::somewhere(name, what),
+        Whence::Default => Defect::somewhere("default", what),
+    }
+}
+
+fn suggestion_and_all(word: &str, known: &[&str]) -> String {
+    let all = format!("known here: {}", known.join(", "));
+    match super::error::nearest(word, known.iter().copied()) {
+        Some(candidate) => format!("; did you mean {}? ({all})", quoted(candidate)),
+        None => format!("; {all}"),
+    }
 }
 
 fn flag(what: &str, given: &Given) -> Result<bool, String> {
@@ -290,6 +328,7 @@ mod tests {
             (Name::Glyphs, "ascii"),
             (Name::LowBandwidth, "true"),
             (Name::Plain, "true"),
+            (Name::Mouse, "true"),
             (Name::PeriodMs, "500"),
         ] {
             assert_eq!(settings.get(name).1, &Whence::Default);
@@ -304,8 +343,8 @@ mod tests {
         let mut settings = Settings::default();
         let before = settings.clone();
         for (name, text, expected) in [
-            (Name::Theme, "defualt", "unknown theme \"defualt\"; did you mean \"default\"?"),
-            (Name::Keymap, "vi", "unknown keymap \"vi\"; known here: default"),
+            (Name::Theme, "../x", "theme must be a name of letters, digits, - and _, not \"../x\""),
+            (Name::Keymap, "", "keymap must be a name of letters, digits, - and _, not \"\""),
             (Name::Glyphs, "brail", "unknown glyphs \"brail\"; did you mean \"braille\"?"),
             (Name::Glyphs, "dots", "unknown glyphs \"dots\"; known here: braille, block, ascii"),
             (Name::LowBandwidth, "maybe", "low_bandwidth must be true or false, not \"maybe\""),
@@ -317,6 +356,16 @@ mod tests {
             assert_eq!(found, Err(expected.to_owned()));
         }
         assert_eq!(settings, before, "a wrong value changes nothing");
+    }
+
+    #[test]
+    fn a_name_that_does_not_exist_is_told_where_it_was_set() {
+        let setting = |value: &str, whence| Setting { value: value.to_owned(), whence };
+        let told = |setting| unknown_name("theme", &setting, &["dark", "light"]).to_string();
+        let in_file = setting("drak", Whence::File { path: "c.toml".to_owned(), line: 3 });
+        assert_eq!(told(in_file), "c.toml:3: unknown theme \"drak\"; did you mean \"dark\"? (known here: dark, light)");
+        let option = setting("solarized", Whence::Option("--theme"));
+        assert_eq!(told(option), "--theme: unknown theme \"solarized\"; known here: dark, light");
     }
 
     #[test]

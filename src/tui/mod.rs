@@ -7,10 +7,12 @@ pub mod frame;
 pub mod glyphs;
 pub mod keymap;
 pub mod keys;
+pub mod looks;
 pub mod overlay;
 pub mod paint;
 pub mod panel;
 pub mod screen;
+pub mod sgr;
 pub mod signals;
 pub mod terminal;
 #[cfg(test)]
@@ -30,6 +32,7 @@ pub use event_loop::{Exit, Inputs, Look, Program, run};
 pub use frame::Pace;
 pub use glyphs::{GlyphSet, Glyphs};
 pub use keymap::Keymap;
+pub use looks::Looks;
 pub use terminal::{Device, TerminalError, Tty, install_panic_hook};
 pub use theme::Theme;
 

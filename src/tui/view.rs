@@ -24,6 +24,8 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>) {
     if area.width == 0 || area.height == 0 {
         return;
     }
+    // The ground of the theme, under everything; one without a ground leaves the terminal's own.
+    frame.buffer_mut().set_style(area, paint.theme.text);
     let [header, body, footer] =
         Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)]).areas(area);
     draw_header(frame, model, paint, header);

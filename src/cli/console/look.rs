@@ -1,8 +1,9 @@
 //! How the console looks: the theme, the characters and the keys that the settings name.
 
-use super::super::{Failure, Session};
+use super::super::{Failure, Session, looks};
 use crate::app::action;
 use crate::config::settings::Whence;
+use crate::tui::definition::DefinitionError;
 use crate::tui::{self, GlyphSet, Glyphs, Keymap, Look, Pace, Theme};
 
 /// The look that the settings of the session ask for.
@@ -14,11 +15,21 @@ pub fn look(session: &Session) -> Result<Look, Failure> {
         _ => settings.glyphs.value,
     };
     let glyphs = Glyphs::new(set);
+    let broken = |error: DefinitionError| Failure::Usage(vec![looks::defect(&error)]);
+    // Both names are known: whoever opened the session looked.
+    let theme = session
+        .looks
+        .theme(&settings.theme.value)
+        .map_or_else(|| Ok(Theme::embedded()), |theme| theme.definition.clone().map_err(broken))?;
     let names: Vec<&str> = action::ALL.iter().map(|action| action.name).collect();
-    let keymap =
-        Keymap::embedded(&names).map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?.told_in(&glyphs);
+    let keymap = session
+        .looks
+        .keymap(&settings.keymap.value)
+        .map_or_else(|| Keymap::embedded(&names), |keymap| keymap.definition.clone())
+        .map_err(broken)?
+        .told_in(&glyphs);
     Ok(Look {
-        theme: Theme::embedded(),
+        theme,
         glyphs,
         keymap,
         pace: if settings.low_bandwidth.value { Pace::LOW_BANDWIDTH } else { Pace::NORMAL },

@@ -181,6 +181,7 @@ impl<'a> Graph<'a> {
         for x in plot.x + from..plot.x + from + width {
             if let Some(cell) = buffer.cell_mut((x, plot.y + row)) {
                 cell.reset();
+                cell.set_style(self.theme.text); // the ground of the theme
             }
         }
         buffer.set_string(plot.x + from, plot.y + row, text, self.theme.ceiling);
@@ -194,6 +195,7 @@ impl<'a> Graph<'a> {
             }
             if let Some(cell) = buffer.cell_mut((x, plot.y)).filter(|_| letter.width() == Some(1)) {
                 cell.reset();
+                cell.set_style(self.theme.text);
                 cell.set_char(*letter).set_style(self.theme.mark);
             }
         }

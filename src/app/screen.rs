@@ -7,6 +7,7 @@ use tui_input::{Input, InputRequest};
 use super::context::Context;
 use super::evidence::Evidence;
 use super::filter::Filter;
+use super::look::LookChoice;
 use super::message::Edit;
 use super::selection::{Node, RowKey};
 use crate::fabric::{TargetId, Timestamp};
@@ -210,6 +211,8 @@ pub struct Screen {
     pub editing: Option<Editing>,
     /// What lies over the panels; the last one is on top.
     pub overlays: Vec<Overlay>,
+    /// How the console is wished to look.
+    pub look: LookChoice,
     /// A sentence in the footer that says why the last key did nothing, or what it did; and when it was said.
     pub notice: Option<(String, Timestamp)>,
 }
@@ -230,6 +233,7 @@ impl Screen {
             filter_on: Focus::Tree,
             editing: None,
             overlays: Vec::new(),
+            look: LookChoice::default(),
             notice: None,
         }
     }

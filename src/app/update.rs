@@ -12,6 +12,7 @@ use super::message::{Message, Severity};
 use super::model::{Model, TargetKind};
 use super::prompt::{PromptKind, SecretKind};
 use super::screen::Purpose;
+use super::{pointer, reconfigure};
 use crate::fabric::series::{GaugeValue, Incident};
 use crate::fabric::{
     Attribute, Change, Entity, EntityId, QueuePairState, Report, Sample, SourceId, State, TargetId, Text, Timestamp,
@@ -50,7 +51,14 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
         }
         Message::Notice { target, at, severity, text } => {
             model.now = model.now.max(at);
+            if target.is_none() {
+                model.screen.notice = Some((text.to_string(), model.now));
+            }
             tell(model, at, target.as_ref(), severity, text.to_string());
+        }
+        Message::Said { at, text } => {
+            model.now = model.now.max(at);
+            model.screen.notice = Some((text.to_string(), model.now));
         }
         Message::Asked { at, prompt } => {
             model.now = model.now.max(at);
@@ -68,6 +76,8 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
             model.prompts.push(prompt);
         }
         Message::Withdrawn { id } | Message::Answered { id } => model.prompts.retain(|prompt| prompt.id != id),
+        Message::Reconfigured(new) => return reconfigure::apply(model, *new),
+        Message::Pointed(pointed) => return pointer::apply(model, pointed),
         Message::Action(name) => return action::run(model, &name),
         Message::Edit(edit) => {
             if let Some(editing) = &mut model.screen.editing {
@@ -137,6 +147,9 @@ fn connected(model: &mut Model, id: &TargetId, at: Timestamp, connection: &Conne
 
 fn reported(model: &mut Model, at: Timestamp, report: &Report) {
     model.now = model.now.max(at);
+    if !model.targets.contains_key(&report.target) {
+        return; // it was closed while this was on its way
+    }
     for observation in &report.observations {
         model.raw.keep(observation);
     }

@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use super::args::{Format, Global};
 use super::themes::{Listed, list_text, listed};
-use super::{Exit, Failure, looks, output};
+use super::{Exit, Failure, library, output};
 use crate::app::action;
 use crate::app::context::Context;
-use crate::tui::looks::DEFAULT;
+use crate::tui::library::DEFAULT;
 use crate::tui::{GlyphSet, Glyphs, Keymap};
 
 #[derive(Serialize)]
@@ -34,22 +34,22 @@ struct Row {
 
 /// Prints the list.
 pub fn run(global: &Global) -> Result<Exit, Failure> {
-    let (settings, looks) = looks::settings_and_looks(global)?;
+    let (settings, library) = library::settings_and_library(global)?;
     let name = &settings.keymap.value;
-    let chosen = looks.keymap(name).map(|named| &named.definition);
-    let keymaps = listed(&looks.keymaps, name);
+    let chosen = library.keymap(name).map(|named| &named.definition);
+    let keymaps = listed(&library.keymaps, name);
     let rows = match chosen {
         Some(Ok(keymap)) => rows(&keymap.clone().told_in(&Glyphs::new(GlyphSet::Ascii))),
         _ => Vec::new(),
     };
     let text = match global.format {
         Format::Json => {
-            let (keymap, problems) = (name.clone(), looks.problems.clone());
+            let (keymap, problems) = (name.clone(), library.problems.clone());
             output::json(&Document { schema: "rdmascope.keys/1", keymap, keymaps, keys: rows, problems })?
         }
         Format::Text => {
             let mut head = format!("Key maps\n{}", list_text(&keymaps));
-            for problem in &looks.problems {
+            for problem in &library.problems {
                 let _ = writeln!(head, "  {problem}");
             }
             format!("{head}\n{}", text(&rows))
@@ -57,7 +57,7 @@ pub fn run(global: &Global) -> Result<Exit, Failure> {
     };
     output::print(&text)?;
     match chosen {
-        Some(Err(error)) => Err(looks::defect(error).into()),
+        Some(Err(error)) => Err(library::defect(error).into()),
         _ => Ok(Exit::Done),
     }
 }

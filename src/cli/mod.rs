@@ -7,7 +7,7 @@ pub mod doctor;
 pub mod document;
 pub mod generate;
 pub mod keys;
-pub mod looks;
+pub mod library;
 pub mod output;
 pub mod snapshot;
 mod text;
@@ -19,7 +19,7 @@ use std::time::Duration;
 use crate::config::{Defect, Defects, Inventory, Settings, Target, target};
 use crate::engine::openssh::HostResolver;
 use crate::engine::settings;
-use crate::tui::Looks;
+use crate::tui::library::Library;
 
 use args::{Arguments, Command, ConfigCommand, Global};
 
@@ -70,10 +70,12 @@ pub struct Session {
     pub settings: Settings,
     /// All targets that the configuration lists.
     pub inventory: Inventory,
+    /// The words that chose them.
+    pub words: Vec<String>,
     /// The targets that were chosen, at least one, each name once.
     pub targets: Vec<Target>,
     /// The themes and key maps that there are; those that the settings name are among them.
-    pub looks: Looks,
+    pub library: Library,
 }
 
 impl Session {
@@ -86,8 +88,8 @@ impl Session {
         if let Err(wrong) = global.overlay(&mut settings) {
             defects.extend(wrong);
         }
-        let looks = looks::load(global);
-        defects.extend(looks::unknown(&settings, &looks));
+        let library = library::load(global);
+        defects.extend(library::unknown(&settings, &library));
         let targets = target::choose(words, &inventory).unwrap_or_else(|wrong| {
             defects.extend(wrong);
             Vec::new()
@@ -95,7 +97,7 @@ impl Session {
         if !defects.is_empty() {
             return Err(Failure::Usage(defects));
         }
-        Ok(Self { global: global.clone(), settings, inventory, targets, looks })
+        Ok(Self { global: global.clone(), settings, inventory, words: words.to_vec(), targets, library })
     }
 
     /// Time between two samples.

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::args::{Format, Global};
 use super::text::{Row, rows};
-use super::{Exit, Failure, looks, output};
-use crate::tui::looks::{Named, Origin};
+use super::{Exit, Failure, library, output};
+use crate::tui::library::{Named, Origin};
 use crate::tui::{self, Theme, sgr};
 
 #[derive(Serialize)]
@@ -79,21 +79,21 @@ pub(super) fn list_text(all: &[Listed]) -> String {
 
 /// Prints the list and the roles.
 pub fn run(global: &Global) -> Result<Exit, Failure> {
-    let (settings, looks) = looks::settings_and_looks(global)?;
-    let chosen = looks.theme(&settings.theme.value);
+    let (settings, library) = library::settings_and_library(global)?;
+    let chosen = library.theme(&settings.theme.value);
     let theme = chosen.and_then(|named| named.definition.as_ref().ok());
-    let themes = listed(&looks.themes, &settings.theme.value);
+    let themes = listed(&library.themes, &settings.theme.value);
     let text = match global.format {
         Format::Json => {
             let styles = theme.map(Theme::styles).unwrap_or_default();
             let roles = styles.into_iter().map(|(role, style)| Role { role, style: sgr::words(style) }).collect();
-            let problems = looks.problems.clone();
+            let problems = library.problems.clone();
             output::json(&Document { schema: "rdmascope.themes/1", themes, roles, problems })?
         }
         Format::Text => {
             let coloured = std::io::stdout().is_terminal() && tui::colours_wanted();
             let mut text = format!("Themes\n{}", list_text(&themes));
-            for problem in &looks.problems {
+            for problem in &library.problems {
                 let _ = writeln!(text, "  {problem}");
             }
             if let Some(theme) = theme {
@@ -104,7 +104,7 @@ pub fn run(global: &Global) -> Result<Exit, Failure> {
     };
     output::print(&text)?;
     match chosen.map(|named| &named.definition) {
-        Some(Err(error)) => Err(looks::defect(error).into()),
+        Some(Err(error)) => Err(library::defect(error).into()),
         _ => Ok(Exit::Done),
     }
 }

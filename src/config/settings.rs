@@ -7,7 +7,8 @@ use super::error::{Defect, quoted, suggestion};
 use super::reader::{Item, Key, Reader};
 
 /// What graphs and frames are drawn with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum GlyphSet {
     /// Braille dots: eight a cell.
     #[default]

@@ -11,12 +11,12 @@ use super::definition::{DefinitionError, Entry, Source, nearest};
 use super::glyphs::Glyphs;
 use crate::app::action::Context;
 
-const DEFAULT: &str = super::looks::EMBEDDED_KEYMAPS[0].1;
+const DEFAULT: &str = super::library::EMBEDDED_KEYMAPS[0].1;
 /// Stands for an action in a file of the user's: the key does nothing any more.
 const NONE: &str = "none";
 
 /// Which key does what.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Keymap {
     tables: BTreeMap<Context, Vec<Binding>>,
     arrows: [&'static str; 4],
@@ -72,7 +72,7 @@ impl Keymap {
         let source = Source::new(file, text);
         let mut map = self.clone();
         let name: Arc<str> = Arc::from(file);
-        for table in source.document(&super::looks::HEADS)?.tables {
+        for table in source.document(&super::library::HEADS)?.tables {
             let Some(context) = Context::ALL.into_iter().find(|context| context.name() == table.name) else {
                 let hint = nearest(&table.name, Context::ALL.map(Context::name));
                 return Err(source.error(table.line, format!("unknown context [{}]{hint}", table.name)));
@@ -186,7 +186,7 @@ impl Keymap {
     }
 }
 
-/// Where a context looks for a key.
+/// Where a context library for a key.
 fn lookup_order(context: Context) -> impl Iterator<Item = Context> {
     let falls_back = !matches!(context, Context::Filter | Context::Global);
     [Some(context), falls_back.then_some(Context::Global)].into_iter().flatten()

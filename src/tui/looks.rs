@@ -1,265 +1,157 @@
-//! The themes and key maps that there are: the embedded ones, and those of the user's directory (`themes/NAME.toml` and
-//! `keymaps/NAME.toml` beside the configuration file). A file of the user's with the name of an embedded one lies over it;
-//! any other lies over `default`, or over what its first line says: `inherits = "dark"`. A broken file breaks only itself:
-//! it is listed as broken, and is an error for whoever chooses it.
+//! The looks there are to choose from, and the one in force. The model wishes by name; what a name means is here.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::sync::Arc;
 
-use super::definition::{DefinitionError, Source, nearest};
+use super::definition::DefinitionError;
+use super::frame::Pace;
+use super::glyphs::Glyphs;
 use super::keymap::Keymap;
 use super::theme::Theme;
-use crate::config::settings::is_look_name;
-use crate::engine::settings::{read_text, reason};
+use crate::app::{LookChoice, Offered};
+use crate::fabric::Text;
 
-/// What may stand before the first table of a theme or a key map.
-pub(super) const HEADS: [&str; 2] = ["inherits", "description"];
+/// The name of the theme and of the key map that are always there.
+const DEFAULT: &str = "default";
 
-/// How many files of one directory are read: more are no themes.
-const MOST_FILES: usize = 200;
-
-/// The name of what the others lie over.
-pub const DEFAULT: &str = "default";
-
-/// The embedded themes: name and text.
-pub const EMBEDDED_THEMES: [(&str, &str); 6] = [
-    (DEFAULT, include_str!("../../themes/default.toml")),
-    ("dark", include_str!("../../themes/dark.toml")),
-    ("light", include_str!("../../themes/light.toml")),
-    ("ansi16", include_str!("../../themes/ansi16.toml")),
-    ("mono", include_str!("../../themes/mono.toml")),
-    ("colour-blind-safe", include_str!("../../themes/colour-blind-safe.toml")),
-];
-
-/// The embedded key maps: name and text.
-pub const EMBEDDED_KEYMAPS: [(&str, &str); 3] = [
-    (DEFAULT, include_str!("../../keymaps/default.toml")),
-    ("vim", include_str!("../../keymaps/vim.toml")),
-    ("tmux-safe", include_str!("../../keymaps/tmux-safe.toml")),
-];
-
-/// Where a theme or a key map comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// It is part of the program.
-    Embedded,
-    /// It is this file, as the user knows it.
-    File(String),
-}
-
-/// A theme or a key map with its name.
-#[derive(Clone, Debug)]
-pub struct Named<T> {
-    /// Its name in settings and options.
-    pub name: String,
-    /// Where it comes from.
-    pub origin: Origin,
-    /// What it says of itself; may be empty.
-    pub description: String,
-    /// The thing itself, or what is wrong with its file.
-    pub definition: Result<T, DefinitionError>,
-}
-
-/// All themes and key maps that there are.
+/// Everything that was read, by name. At least the default theme and key map are there.
 #[derive(Clone, Debug)]
 pub struct Looks {
-    /// The themes: `default`, the other embedded ones, then the user's by name.
-    pub themes: Vec<Named<Theme>>,
-    /// The key maps in the same order.
-    pub keymaps: Vec<Named<Keymap>>,
-    /// Directories that could not be read, and why.
-    pub problems: Vec<String>,
-}
-
-/// A file of the user's directory.
-#[derive(Clone, Debug)]
-pub struct UserFile {
-    /// Its name without folder and ending.
-    pub name: String,
-    /// The file as the user knows it.
-    pub shown: String,
-    /// Its text, or why it cannot be read.
-    pub text: Result<String, String>,
+    themes: BTreeMap<String, Theme>,
+    keymaps: BTreeMap<String, Keymap>,
 }
 
 impl Looks {
-    /// Those that are part of the program. `actions` are the names of all actions.
-    pub fn embedded(actions: &[&str]) -> Self {
-        Self::new(Vec::new(), Vec::new(), actions)
+    /// What is embedded in the program. `actions` are the names of all actions that exist.
+    pub fn embedded(actions: &[&str]) -> Result<Self, DefinitionError> {
+        let themes = BTreeMap::from([(DEFAULT.to_owned(), Theme::embedded())]);
+        let keymaps = BTreeMap::from([(DEFAULT.to_owned(), Keymap::embedded(actions)?)]);
+        Ok(Self { themes, keymaps })
     }
 
-    /// Those that are part of the program, and these files of the user's.
-    pub fn new(themes: Vec<UserFile>, keymaps: Vec<UserFile>, actions: &[&str]) -> Self {
-        let over_theme = |base: &Theme, file: &str, text: &str| base.with(file, text);
-        let over_keymap = |base: &Keymap, file: &str, text: &str| base.with(file, text, actions);
-        Self {
-            themes: named("themes", &EMBEDDED_THEMES, &Theme::default(), &themes, &over_theme),
-            keymaps: named("keymaps", &EMBEDDED_KEYMAPS, &Keymap::empty(), &keymaps, &over_keymap),
-            problems: Vec::new(),
-        }
+    /// Adds a theme, or replaces the one of that name.
+    pub fn add_theme(&mut self, name: &str, theme: Theme) {
+        self.themes.insert(name.to_owned(), theme);
     }
 
-    /// The theme of this name, broken or not.
-    pub fn theme(&self, name: &str) -> Option<&Named<Theme>> {
-        self.themes.iter().find(|theme| theme.name == name)
+    /// Adds a key map, or replaces the one of that name.
+    pub fn add_keymap(&mut self, name: &str, keymap: Keymap) {
+        self.keymaps.insert(name.to_owned(), keymap);
     }
 
-    /// The key map of this name, broken or not.
-    pub fn keymap(&self, name: &str) -> Option<&Named<Keymap>> {
-        self.keymaps.iter().find(|keymap| keymap.name == name)
-    }
-
-    /// The names of the themes, the broken ones too.
-    pub fn theme_names(&self) -> Vec<&str> {
-        self.themes.iter().map(|theme| theme.name.as_str()).collect()
-    }
-
-    /// The names of the key maps, the broken ones too.
-    pub fn keymap_names(&self) -> Vec<&str> {
-        self.keymaps.iter().map(|keymap| keymap.name.as_str()).collect()
+    /// The names, the default first.
+    pub fn offered(&self) -> Offered {
+        Offered { themes: default_first(self.themes.keys()), keymaps: default_first(self.keymaps.keys()) }
     }
 }
 
-/// Reads the themes and key maps of a directory, beside those that are part of the program. A directory that is not there
-/// is normal.
-pub fn load(directory: Option<&Path>, actions: &[&str]) -> Looks {
-    let mut problems = Vec::new();
-    let mut read = |folder: &str| {
-        directory.map(|directory| directory.join(folder)).map_or_else(Vec::new, |folder| files(&folder, &mut problems))
-    };
-    let (themes, keymaps) = (read("themes"), read("keymaps"));
-    Looks { problems, ..Looks::new(themes, keymaps, actions) }
+fn default_first<'a>(names: impl Iterator<Item = &'a String>) -> Vec<Text> {
+    let mut names: Vec<Text> = names.map(|name| Text::new(name)).collect();
+    names.sort_by_key(|name| *name != DEFAULT);
+    names
 }
 
-/// The `NAME.toml` files of a folder, by name.
-fn files(folder: &Path, problems: &mut Vec<String>) -> Vec<UserFile> {
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
-        Err(error) => {
-            problems.push(format!("{}: cannot be read: {}", folder.display(), reason(&error)));
-            return Vec::new();
-        }
-    };
-    let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
-    paths.sort();
-    if paths.len() > MOST_FILES {
-        problems.push(format!("{}: only the first {MOST_FILES} files are read", folder.display()));
-        paths.truncate(MOST_FILES);
-    }
-    paths
-        .iter()
-        .map(|path| UserFile {
-            name: path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned()),
-            shown: path.display().to_string(),
-            text: read_text(path).map_err(|error| format!("cannot be read: {}", reason(&error))),
-        })
-        .collect()
+/// How the console looks, and which keys it knows.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// Colours and modifiers.
+    pub theme: Theme,
+    /// Characters.
+    pub glyphs: Glyphs,
+    /// Keys.
+    pub keymap: Keymap,
+    /// How often frames may come.
+    pub pace: Pace,
+    /// False draws modifiers only (`NO_COLOR`).
+    pub colours: bool,
+    /// What this look was wished by.
+    pub chosen: LookChoice,
+    /// What else there is to choose from.
+    pub looks: Arc<Looks>,
 }
 
-/// Lays a file over a theme or a key map: what is below, the file's name, its text.
-type Over<'a, T> = &'a dyn Fn(&T, &str, &str) -> Result<T, DefinitionError>;
-
-fn named<T: Clone>(
-    folder: &str,
-    embedded: &[(&str, &str)],
-    nothing: &T,
-    files: &[UserFile],
-    over: Over<'_, T>,
-) -> Vec<Named<T>> {
-    let mut base: BTreeMap<String, T> = BTreeMap::new();
-    let mut all: Vec<Named<T>> = Vec::new();
-    for (name, text) in embedded {
-        let below = base.get(DEFAULT).unwrap_or(nothing);
-        let definition = over(below, &format!("{folder}/{name}.toml"), text);
-        if let Ok(definition) = &definition {
-            base.insert((*name).to_owned(), definition.clone());
-        }
-        let (name, description) = ((*name).to_owned(), description(text));
-        all.push(Named { name, origin: Origin::Embedded, description, definition });
-    }
-    let layers = Layers { base: &base, files, over };
-    for file in files {
-        let found = Named {
-            name: file.name.clone(),
-            origin: Origin::File(file.shown.clone()),
-            description: file.text.as_deref().map_or_else(|_| String::new(), description),
-            definition: layers.of_file(file, &mut Vec::new()),
+impl Look {
+    /// The look that is wished for. A name that is not known leaves the default in its place, and is returned in a
+    /// sentence.
+    pub fn new(looks: Arc<Looks>, wished: &LookChoice, colours: bool) -> (Self, Vec<String>) {
+        let glyphs = Glyphs::new(wished.glyphs);
+        let mut look = Self {
+            theme: looks.themes.get(DEFAULT).cloned().unwrap_or_else(Theme::embedded),
+            glyphs,
+            keymap: looks.keymaps.get(DEFAULT).cloned().unwrap_or_default().told_in(&glyphs),
+            pace: Pace::NORMAL,
+            colours,
+            chosen: wished.clone(),
+            looks,
         };
-        match all.iter_mut().find(|known| known.name == file.name) {
-            Some(known) => {
-                let below = std::mem::take(&mut known.description);
-                *known = found;
-                if known.description.is_empty() {
-                    known.description = below;
-                }
-            }
-            None => all.push(found),
-        }
-    }
-    all
-}
-
-/// What a file of the user's may lie over.
-struct Layers<'a, T> {
-    base: &'a BTreeMap<String, T>,
-    files: &'a [UserFile],
-    over: Over<'a, T>,
-}
-
-impl<T: Clone> Layers<'_, T> {
-    /// A file on top of what it lies over. `above` are the names of the files that lie over it.
-    fn of_file(&self, file: &UserFile, above: &mut Vec<String>) -> Result<T, DefinitionError> {
-        let text = match &file.text {
-            Ok(text) => text,
-            Err(why) => return Err(Source::new(&file.shown, "").error(0, why.clone())),
-        };
-        let source = Source::new(&file.shown, text);
-        if !is_look_name(&file.name) {
-            return Err(source.error(0, "its name may hold only letters, digits, - and _"));
-        }
-        let document = source.document(&HEADS)?;
-        let inherits = document.head.iter().find(|entry| entry.key == "inherits");
-        let below = match inherits {
-            Some(entry) if entry.value != file.name => {
-                if above.contains(&entry.value) {
-                    let circle = format!("{}, {}", above.join(", "), file.name);
-                    return Err(source.error(entry.line, format!("inherits in a circle: {circle}")));
-                }
-                above.push(file.name.clone());
-                let below = self.of_name(&entry.value, above).map_err(|why| match why {
-                    Some(broken) if broken.message.starts_with("inherits in a circle") => broken,
-                    Some(broken) => source.error(entry.line, format!("`{}` is broken: {broken}", entry.value)),
-                    None => {
-                        let names = self.base.keys().chain(self.files.iter().map(|file| &file.name));
-                        let hint = nearest(&entry.value, names.map(String::as_str));
-                        source.error(entry.line, format!("nothing is named `{}`{hint}", entry.value))
-                    }
-                })?;
-                above.pop();
-                Some(below)
-            }
-            _ => self.base.get(&file.name).or_else(|| self.base.get(DEFAULT)).cloned(),
-        };
-        let below = below.ok_or_else(|| source.error(0, "the default is missing"))?;
-        (self.over)(&below, &file.shown, text)
+        let unknown = look.change(wished);
+        (look, unknown)
     }
 
-    /// What has this name: a file of the user's, else what is embedded. `None` as the error: nothing has it.
-    fn of_name(&self, name: &str, above: &mut Vec<String>) -> Result<T, Option<DefinitionError>> {
-        match self.files.iter().find(|file| file.name == name) {
-            Some(file) => self.of_file(file, above).map_err(Some),
-            None => self.base.get(name).cloned().ok_or(None),
+    /// Changes over to what is wished for. A name that is not known (a recording from a machine with other files) leaves
+    /// what is in force, and is returned in a sentence.
+    pub fn change(&mut self, wished: &LookChoice) -> Vec<String> {
+        let mut unknown = Vec::new();
+        match self.looks.themes.get(wished.theme.as_str()) {
+            Some(theme) => self.theme = theme.clone(),
+            None => unknown.push(format!("there is no theme {:?} here", wished.theme)),
         }
+        self.glyphs = Glyphs::new(wished.glyphs);
+        let keymap = self.looks.keymaps.get(wished.keymap.as_str());
+        if keymap.is_none() {
+            unknown.push(format!("there is no key map {:?} here", wished.keymap));
+        }
+        self.keymap = keymap.unwrap_or(&self.keymap).clone().told_in(&self.glyphs);
+        self.pace = if wished.low_bandwidth { Pace::LOW_BANDWIDTH } else { Pace::NORMAL };
+        self.chosen = wished.clone();
+        unknown
     }
-}
-
-fn description(text: &str) -> String {
-    let document = Source::new("", text).document(&HEADS);
-    let entry = document.ok().and_then(|document| document.head.into_iter().find(|entry| entry.key == "description"));
-    entry.map_or_else(String::new, |entry| crate::fabric::Text::new(&entry.value).to_string())
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::config::GlyphSet;
+    use crate::tui::testing::actions;
+
+    fn looks() -> Arc<Looks> {
+        let mut looks = Looks::embedded(&actions()).expect("valid");
+        let bold = Theme::embedded().with("bold", "[roles]\ntext = \"bold\"\n").expect("valid");
+        looks.add_theme("bold", bold);
+        let keys = Keymap::embedded(&actions()).expect("valid");
+        looks.add_keymap("a", keys.with("a", "[global]\n\"x\" = \"quit\"\n", &actions()).expect("valid"));
+        Arc::new(looks)
+    }
+
+    #[test]
+    fn what_is_wished_for_by_name_is_in_force() {
+        let (mut look, unknown) = Look::new(looks(), &LookChoice::default(), true);
+        assert_eq!((unknown, look.theme.clone()), (vec![], Theme::embedded()));
+        let wished = LookChoice {
+            theme: Text::new("bold"),
+            keymap: Text::new("a"),
+            glyphs: GlyphSet::Ascii,
+            low_bandwidth: true,
+            mouse: false,
+        };
+        assert_eq!(look.change(&wished), Vec::<String>::new());
+        assert_ne!(look.theme, Theme::embedded());
+        assert_eq!((look.glyphs.set, look.pace), (GlyphSet::Ascii, Pace::LOW_BANDWIDTH));
+        let context = crate::app::action::Context::Tree;
+        assert!(look.keymap.keys_for(context, "quit").contains(&"x".to_owned()));
+        assert_eq!(look.keymap.keys_for(context, "up"), ["k", "Up"], "keys are told in the glyphs in force");
+    }
+
+    #[test]
+    fn an_unknown_name_is_told_and_changes_nothing() {
+        let looks = looks();
+        let names: Vec<String> = looks.offered().keymaps.iter().map(ToString::to_string).collect();
+        assert_eq!(names, ["default", "a"]);
+        let wished = LookChoice { theme: Text::new("neon"), keymap: Text::new("vi"), ..LookChoice::default() };
+        let (mut look, unknown) = Look::new(looks, &wished, true);
+        assert_eq!(unknown, ["there is no theme \"neon\" here", "there is no key map \"vi\" here"]);
+        assert_eq!(look.theme, Theme::embedded());
+        assert_eq!(look.change(&wished).len(), 2);
+        assert!(!look.keymap.keys_for(crate::app::action::Context::Tree, "quit").is_empty());
+    }
+}

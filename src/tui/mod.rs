@@ -7,10 +7,12 @@ pub mod frame;
 pub mod glyphs;
 pub mod keymap;
 pub mod keys;
+pub mod library;
 pub mod looks;
 pub mod overlay;
 pub mod paint;
 pub mod panel;
+pub mod pointer;
 pub mod screen;
 pub mod sgr;
 pub mod signals;
@@ -28,15 +30,23 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 pub use definition::DefinitionError;
-pub use event_loop::{Exit, Inputs, Look, Program, run};
+pub use event_loop::{Editor, Exit, Inputs, Program, Reloaded, run};
 pub use frame::Pace;
 pub use glyphs::{GlyphSet, Glyphs};
 pub use keymap::Keymap;
-pub use looks::Looks;
+pub use looks::{Look, Looks};
 pub use terminal::{Device, TerminalError, Tty, install_panic_hook};
 pub use theme::Theme;
 
 use crate::app::{Effect, Message};
+
+/// What surrounds a console: what is read again for it, and its editor.
+pub struct Surroundings {
+    /// What was read again.
+    pub reloads: mpsc::Receiver<Reloaded>,
+    /// Makes the editor's command line.
+    pub editor: Editor,
+}
 
 /// Shows a program on the terminal until it ends. It takes this thread, and gives it a runtime of its own: the screen
 /// shares no thread with anything that could be slow. `effects` must not wait.
@@ -46,12 +56,15 @@ pub fn show<P: Program>(
     terminal: Tty,
     messages: mpsc::Receiver<Message>,
     effects: impl FnMut(Effect) + 'static,
+    surroundings: Surroundings,
 ) -> Result<Exit> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().wrap_err("no runtime for the screen")?;
     let ended = runtime.block_on(async {
         let signals = signals::listen().wrap_err("signals cannot be received")?;
-        let inputs = Inputs { messages, signals, effects: Box::new(effects), now: Box::new(Instant::now) };
+        let Surroundings { reloads, editor } = surroundings;
+        let now = Box::new(Instant::now);
+        let inputs = Inputs { messages, signals, effects: Box::new(effects), now, reloads, editor };
         run(program, look, inputs, terminal).await
     });
     runtime.shutdown_timeout(Duration::from_millis(200));

@@ -82,7 +82,7 @@ fn code(colour: Color, base: u8) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::looks::{EMBEDDED_THEMES, Looks};
+    use crate::tui::library::{EMBEDDED_THEMES, Library};
     use crate::tui::testing::actions;
     use crate::tui::theme::Theme;
 
@@ -90,7 +90,7 @@ mod tests {
     fn the_words_of_a_style_are_those_of_a_theme_file() {
         assert_eq!(words(Style::new()), "terminal's own");
         assert_eq!(words(Style::new().bold().fg(Color::Indexed(210)).bg(Color::Rgb(1, 2, 255))), "bold 210 on #0102ff");
-        for named in Looks::embedded(&actions()).themes {
+        for named in Library::embedded(&actions()).themes {
             let theme = named.definition.expect("valid");
             for (role, style) in theme.styles().into_iter().filter(|(_, style)| *style != Style::new()) {
                 let text = format!("[roles]\n{role} = \"{}\"\n", words(style));

@@ -8,7 +8,7 @@ use ratatui::style::{Color, Modifier, Style};
 
 use super::definition::{DefinitionError, Source, nearest};
 
-const DEFAULT: &str = super::looks::EMBEDDED_THEMES[0].1;
+const DEFAULT: &str = super::library::EMBEDDED_THEMES[0].1;
 
 /// The styles by role.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Theme {
     /// This theme with the roles of another file laid over it. `file` is named in errors only.
     pub fn with(&self, file: &str, text: &str) -> Result<Self, DefinitionError> {
         let source = Source::new(file, text);
-        let tables = source.document(&super::looks::HEADS)?.tables;
+        let tables = source.document(&super::library::HEADS)?.tables;
         if let Some(table) = tables.iter().find(|table| table.name != "palette" && table.name != "roles") {
             let hint = nearest(&table.name, ["palette", "roles"]);
             return Err(source.error(
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn the_embedded_theme_names_every_role() {
-        let tables = Source::new("default", DEFAULT).document(&super::super::looks::HEADS).expect("valid").tables;
+        let tables = Source::new("default", DEFAULT).document(&super::super::library::HEADS).expect("valid").tables;
         let mut named: Vec<_> = tables
             .iter()
             .filter(|table| table.name == "roles")

@@ -7,6 +7,7 @@ mod live;
 mod motion;
 mod overlay;
 mod panels;
+mod surroundings;
 mod targets;
 mod text;
 
@@ -15,6 +16,7 @@ pub use super::context::Context;
 use super::effect::Effect;
 use super::model::Model;
 use super::screen::{Focus, Overlay};
+pub(in crate::app) use motion::select_node;
 
 /// One action.
 #[derive(Clone, Copy)]
@@ -64,6 +66,10 @@ pub const ALL: &[&Action] = &[
     &text::CANCEL,
     &answer::YES,
     &answer::NO,
+    &surroundings::RELOAD,
+    &surroundings::EDIT,
+    &surroundings::LOW_BANDWIDTH,
+    &surroundings::MOUSE,
     &leave::SUSPEND,
     &leave::REDRAW,
 ];

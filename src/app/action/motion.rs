@@ -4,7 +4,8 @@ use super::Action;
 use crate::app::effect::Effect;
 use crate::app::model::Model;
 use crate::app::screen::{Focus, Overlay, Panel};
-use crate::app::{guest_link, live, tree};
+use crate::app::tree::{self, Node};
+use crate::app::{guest_link, live};
 
 /// Further than any list is long.
 const FAR: isize = 1 << 40;
@@ -109,6 +110,11 @@ fn tree_row(model: &mut Model, steps: isize) {
     let current =
         model.screen.tree.selected.as_ref().and_then(|node| rows.iter().position(|row| row.node == *node)).unwrap_or(0);
     let next = rows[current.saturating_add_signed(steps).min(last)].node.clone();
+    select_node(model, next);
+}
+
+/// Selects a row of the tree; another target's panels begin at their tops.
+pub(in crate::app) fn select_node(model: &mut Model, next: Node) {
     if model.selected_target() != Some(next.target()) {
         model.screen.guest.selected = None;
         model.screen.guest.cell = 0;

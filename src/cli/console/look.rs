@@ -1,40 +1,73 @@
 //! How the console looks: the theme, the characters and the keys that the settings name.
 
-use super::super::{Failure, Session, looks};
+use std::sync::Arc;
+
+use super::super::{Failure, Session, library};
 use crate::app::action;
-use crate::config::settings::Whence;
-use crate::tui::definition::DefinitionError;
-use crate::tui::{self, GlyphSet, Glyphs, Keymap, Look, Pace, Theme};
+use crate::app::look::{LookChoice, Started};
+use crate::config::settings::{Name, Whence};
+use crate::fabric::Text;
+use crate::tui::{self, GlyphSet, Look, Looks};
+
+/// The looks that there are, those of the user's directory among them; what is broken is left out, unless it was chosen.
+pub fn looks(session: &Session) -> Result<Looks, Failure> {
+    let (settings, library) = (&session.settings, &session.library);
+    let theme = library.theme(&settings.theme.value).and_then(|theme| theme.definition.as_ref().err());
+    let keymap = library.keymap(&settings.keymap.value).and_then(|keymap| keymap.definition.as_ref().err());
+    let broken: Vec<_> = theme.into_iter().chain(keymap).map(library::defect).collect();
+    if !broken.is_empty() {
+        return Err(Failure::Usage(broken));
+    }
+    let names: Vec<&str> = action::ALL.iter().map(|action| action.name).collect();
+    let embedded = Looks::embedded(&names);
+    let mut looks = embedded.map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?;
+    for theme in &library.themes {
+        if let Ok(definition) = &theme.definition {
+            looks.add_theme(&theme.name, definition.clone());
+        }
+    }
+    for keymap in &library.keymaps {
+        if let Ok(definition) = &keymap.definition {
+            looks.add_keymap(&keymap.name, definition.clone());
+        }
+    }
+    Ok(looks)
+}
 
 /// The look that the settings of the session ask for.
 pub fn look(session: &Session) -> Result<Look, Failure> {
+    let (look, unknown) = Look::new(Arc::new(looks(session)?), &wished(session), tui::colours_wanted());
+    debug_assert!(unknown.is_empty(), "whoever opened the session looked: {unknown:?}");
+    Ok(look)
+}
+
+/// What the settings of the session wish for.
+pub fn wished(session: &Session) -> LookChoice {
     let settings = &session.settings;
     // A terminal that was told to speak no UTF-8 gets none, unless someone chose glyphs.
-    let set = match settings.glyphs.whence {
+    let glyphs = match settings.glyphs.whence {
         Whence::Default if !locale_is_utf8(|name| std::env::var(name).ok()) => GlyphSet::Ascii,
         _ => settings.glyphs.value,
     };
-    let glyphs = Glyphs::new(set);
-    let broken = |error: DefinitionError| Failure::Usage(vec![looks::defect(&error)]);
-    // Both names are known: whoever opened the session looked.
-    let theme = session
-        .looks
-        .theme(&settings.theme.value)
-        .map_or_else(|| Ok(Theme::embedded()), |theme| theme.definition.clone().map_err(broken))?;
-    let names: Vec<&str> = action::ALL.iter().map(|action| action.name).collect();
-    let keymap = session
-        .looks
-        .keymap(&settings.keymap.value)
-        .map_or_else(|| Keymap::embedded(&names), |keymap| keymap.definition.clone())
-        .map_err(broken)?
-        .told_in(&glyphs);
-    Ok(Look {
-        theme,
+    LookChoice {
+        theme: Text::new(&settings.theme.value),
+        keymap: Text::new(&settings.keymap.value),
         glyphs,
-        keymap,
-        pace: if settings.low_bandwidth.value { Pace::LOW_BANDWIDTH } else { Pace::NORMAL },
-        colours: tui::colours_wanted(),
-    })
+        low_bandwidth: settings.low_bandwidth.value,
+        mouse: settings.mouse.value,
+    }
+}
+
+/// All settings with where they came from.
+pub fn started(session: &Session) -> Vec<Started> {
+    Name::ALL
+        .into_iter()
+        .map(|name| {
+            let (value, whence) = session.settings.get(name);
+            let (value, whence) = (Text::new(&value.to_string()), Text::new(&whence.to_string()));
+            Started { name: Text::new(name.key()), value, whence }
+        })
+        .collect()
 }
 
 /// False if the locale names a character set other than UTF-8. Where no locale is set nothing is known: most terminals of

@@ -1,16 +1,18 @@
 //! The console: what runs when no command is given.
 
 mod look;
+mod reload;
 
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use ratatui::Frame;
+use tokio::sync::mpsc;
 
 use super::{Exit, Failure, Session};
 use crate::app::action::{self, Context};
 use crate::app::model::{self, Model, TargetKind};
-use crate::app::{Effect, Message, update};
+use crate::app::{Effect, LookChoice, Message, Offered, update};
 use crate::config::Defect;
 use crate::config::inventory::{Kind, Target};
 use crate::engine::plan::{Options, TargetPlan};
@@ -18,8 +20,11 @@ use crate::engine::run::Engine;
 use crate::engine::targets;
 use crate::fabric::{TargetId, Text, Timestamp};
 use crate::tui::paint::Paint;
+use crate::tui::pointer::HitMap;
 use crate::tui::view;
 use crate::tui::{self, Look, Program, Tty};
+
+pub use reload::Configuration;
 
 /// What a console is opened on.
 pub struct Setup {
@@ -31,6 +36,8 @@ pub struct Setup {
     pub period: Duration,
     /// How it looks.
     pub look: Look,
+    /// Where its configuration comes from, if from files: then it can be edited and read again.
+    pub configuration: Option<Configuration>,
     /// Does what the engine does not do, as the faults of the embedded lab; false for what is not its own either.
     pub beside: Box<dyn FnMut(&Effect) -> bool>,
 }
@@ -42,11 +49,13 @@ pub fn run(session: &Session) -> Result<Exit, Failure> {
         return Err(Defect::somewhere("--plain", what).into());
     }
     let resolver = session.resolver();
+    let look = look::look(session)?;
     let setup = Setup {
         plans: session.targets.iter().map(|target| targets::plan(target, &resolver)).collect(),
-        model: model(session),
+        model: model(session, look.looks.offered()),
         period: session.period(),
-        look: look::look(session)?,
+        look,
+        configuration: Some(Configuration::of(session)),
         beside: Box::new(|_| false),
     };
     open(setup)
@@ -54,21 +63,32 @@ pub fn run(session: &Session) -> Result<Exit, Failure> {
 
 /// Opens a console, until the user leaves it.
 pub fn open(setup: Setup) -> Result<Exit, Failure> {
-    let Setup { plans, model, period, look, mut beside } = setup;
+    let Setup { plans, model, period, look, configuration, mut beside } = setup;
     // Before anything is started: without a terminal nothing may run on a target.
     let terminal = Tty::open().map_err(|error| Failure::Terminal(error.to_string(), error.exit_code()))?;
     tui::install_panic_hook();
     let options = Options { period, ..Options::default() };
     let (engine, messages) =
         Engine::start(plans, &options).map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?;
-    let console = Console { model, zone: TimeZone::system() };
+    let console = Console { model, zone: TimeZone::system(), hits: HitMap::default() };
+    let (reloaded, reloads) = mpsc::channel(4);
+    let surroundings = tui::Surroundings { reloads, editor: Box::new(reload::editor(configuration.clone())) };
     let engine = std::rc::Rc::new(engine);
     let hands = engine.clone();
-    let ended = tui::show(console, look, terminal, messages, move |effect| {
-        if !hands.run(&effect) {
-            beside(&effect);
+    let effects = move |effect: Effect| match (&effect, &configuration) {
+        (Effect::Reload, Some(configuration)) => configuration.reload(&reloaded),
+        (Effect::Open(target), Some(configuration)) => {
+            if let Some(plan) = configuration.plan(target) {
+                hands.open(plan);
+            }
         }
-    });
+        _ => {
+            if !hands.run(&effect) {
+                beside(&effect);
+            }
+        }
+    };
+    let ended = tui::show(console, look, terminal, messages, effects, surroundings);
     if let Some(engine) = std::rc::Rc::into_inner(engine) {
         engine.shutdown();
     }
@@ -82,6 +102,7 @@ pub fn open(setup: Setup) -> Result<Exit, Failure> {
 struct Console {
     model: Model,
     zone: TimeZone,
+    hits: HitMap,
 }
 
 impl Program for Console {
@@ -94,8 +115,17 @@ impl Program for Console {
     }
 
     fn draw(&self, frame: &mut Frame<'_>, look: &Look) {
-        let paint = Paint { theme: &look.theme, glyphs: &look.glyphs, keymap: &look.keymap, zone: &self.zone };
-        view::draw(frame, &self.model, paint);
+        let Look { theme, glyphs, keymap, .. } = look;
+        let hits = self.model.screen.look.mouse.then_some(&self.hits);
+        view::draw(frame, &self.model, Paint { theme, glyphs, keymap, zone: &self.zone, hits });
+    }
+
+    fn hits(&self) -> Option<&HitMap> {
+        Some(&self.hits)
+    }
+
+    fn look(&self) -> Option<&LookChoice> {
+        Some(&self.model.screen.look)
     }
 
     fn revision(&self) -> u64 {
@@ -103,12 +133,15 @@ impl Program for Console {
     }
 }
 
-fn model(session: &Session) -> Model {
+fn model(session: &Session, offered: Offered) -> Model {
     let targets = session.targets.iter().map(|target| (TargetId::new(&target.name), known(target))).collect();
     let options = model::Options {
         inventory: Text::new(&session.inventory_name()),
         allow_changes: session.global.allow_changes,
         period: session.period(),
+        look: look::wished(session),
+        offered,
+        settings: look::started(session),
     };
     Model::new(targets, options, Timestamp::now())
 }

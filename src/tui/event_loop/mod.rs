@@ -4,6 +4,7 @@
 
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -15,16 +16,15 @@ use ratatui::layout::Size;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 
-use super::frame::{FrameLimiter, Pace, Reason};
-use super::glyphs::Glyphs;
-use super::keymap::Keymap;
+use super::frame::{FrameLimiter, Reason};
 use super::keys::{self, Keys};
+use super::looks::{Look, Looks};
+use super::pointer::{self, HitMap};
 use super::screen::Screen;
 use super::signals::Signal;
 use super::terminal::{Device, background_panic};
-use super::theme::Theme;
 use crate::app::action::Context;
-use crate::app::{Effect, Message, Severity};
+use crate::app::{Effect, LookChoice, Message, Severity};
 use crate::fabric::{Text, Timestamp};
 
 /// The longest time that messages are taken in before keys and frames have their turn.
@@ -34,6 +34,10 @@ const RETRY: Duration = Duration::from_millis(10);
 /// How often the loop looks whether the terminal still exists (its reader would spin on a dead one) and other threads live.
 const CHECK: Duration = Duration::from_millis(500);
 
+mod hand_over;
+
+pub use hand_over::Editor;
+
 /// What the loop runs: the model of the console, or a stand-in.
 pub trait Program {
     /// Where keys go now.
@@ -42,23 +46,16 @@ pub trait Program {
     fn update(&mut self, message: Message) -> Vec<Effect>;
     /// Draws everything.
     fn draw(&self, frame: &mut Frame, look: &Look);
+    /// Where things stood on the frame that was drawn last, for the mouse.
+    fn hits(&self) -> Option<&HitMap> {
+        None
+    }
     /// A number that changes whenever something visible changed.
     fn revision(&self) -> u64;
-}
-
-/// How the console looks, and which keys it knows.
-#[derive(Clone, Debug)]
-pub struct Look {
-    /// Colours and modifiers.
-    pub theme: Theme,
-    /// Characters.
-    pub glyphs: Glyphs,
-    /// Keys.
-    pub keymap: Keymap,
-    /// How often frames may come.
-    pub pace: Pace,
-    /// False draws modifiers only (`NO_COLOR`).
-    pub colours: bool,
+    /// The look that is wished for, if there is a choice.
+    fn look(&self) -> Option<&LookChoice> {
+        None
+    }
 }
 
 /// What comes in and goes out besides the terminal.
@@ -71,6 +68,19 @@ pub struct Inputs {
     pub effects: Box<dyn FnMut(Effect)>,
     /// The time that the taking in of messages is measured with.
     pub now: Box<dyn Fn() -> Instant>,
+    /// What was read again.
+    pub reloads: mpsc::Receiver<Reloaded>,
+    /// Makes the editor's command line.
+    pub editor: Editor,
+}
+
+/// What came of reading the configuration again.
+#[derive(Debug)]
+pub struct Reloaded {
+    /// All looks, if all was well; else those in force stay.
+    pub looks: Option<Arc<Looks>>,
+    /// What the model is to know of it.
+    pub messages: Vec<Message>,
 }
 
 /// Why the console ended.
@@ -98,6 +108,7 @@ impl Exit {
 
 /// Runs a program on a terminal until the user, a signal or the terminal ends it. The terminal is left in every case.
 pub async fn run<P: Program, D: Device>(program: P, look: Look, inputs: Inputs, mut device: D) -> Result<Exit> {
+    device.set_mouse(look.chosen.mouse).wrap_err("the terminal refuses to be set up")?;
     device.enter().wrap_err("the terminal refuses to be set up")?;
     let screen = Screen::new(device.size(), look.colours)?;
     let console = Console {
@@ -109,6 +120,9 @@ pub async fn run<P: Program, D: Device>(program: P, look: Look, inputs: Inputs, 
         wanted: None,
         effects: inputs.effects,
         now: inputs.now,
+        editor: inputs.editor,
+        reloads: Some(inputs.reloads),
+        focused: true,
         program,
         look,
         device,
@@ -128,6 +142,11 @@ struct Console<P, D: Device> {
     events: Option<D::Events>,
     effects: Box<dyn FnMut(Effect)>,
     now: Box<dyn Fn() -> Instant>,
+    editor: Editor,
+    /// `None` once nobody can read anything again.
+    reloads: Option<mpsc::Receiver<Reloaded>>,
+    /// False while the terminal says that another window has the focus.
+    focused: bool,
     /// The revision of the program that was seen last.
     drawn: u64,
     /// A size that the screen does not have yet: of many only the last counts, and only when a frame is drawn.
@@ -141,6 +160,7 @@ enum Wanted {
     Exit(Exit),
     Suspend,
     Resume,
+    Edit,
 }
 
 /// What woke the loop.
@@ -149,6 +169,7 @@ enum Turn {
     Check,
     Event(Option<io::Result<Event>>),
     Message(Message),
+    Reloaded(Option<Reloaded>),
     SequenceEnds,
     Draw,
     Write,
@@ -182,6 +203,7 @@ impl<P: Program, D: Device> Console<P, D> {
                 _ = check.tick() => Turn::Check,
                 event = next(&mut self.events) => Turn::Event(event),
                 Some(message) = messages.recv() => Turn::Message(message),
+                reloaded = reloaded(&mut self.reloads) => Turn::Reloaded(reloaded),
                 () = at(self.keys.deadline()) => Turn::SequenceEnds,
                 () = at(self.limiter.due()) => Turn::Draw,
                 () = sleep(RETRY), if !self.screen.is_idle() => Turn::Write,
@@ -191,6 +213,8 @@ impl<P: Program, D: Device> Console<P, D> {
                 Turn::Check => self.check(),
                 Turn::Event(event) => self.event(event)?,
                 Turn::Message(message) => self.update(message, Reason::News),
+                Turn::Reloaded(Some(reloaded)) => self.reloaded(reloaded),
+                Turn::Reloaded(None) => self.reloads = None,
                 Turn::SequenceEnds => self.keys.forget(),
                 Turn::Draw | Turn::Write => {}
             }
@@ -199,6 +223,7 @@ impl<P: Program, D: Device> Console<P, D> {
                 Some(Wanted::Exit(exit)) => return Ok(exit),
                 Some(Wanted::Suspend) => self.suspend()?,
                 Some(Wanted::Resume) => self.resume()?,
+                Some(Wanted::Edit) => self.edit(messages, signals).await?,
                 None => {}
             }
             self.draw_if_due()?;
@@ -246,6 +271,7 @@ impl<P: Program, D: Device> Console<P, D> {
     fn event(&mut self, event: Option<io::Result<Event>>) -> io::Result<()> {
         let message = match event {
             Some(Ok(Event::Key(key))) => {
+                self.focus(true); // whoever types here is here, whatever the terminal forgot to say
                 self.keys.press(&self.look.keymap, self.program.context(), key, Instant::now())
             }
             Some(Ok(Event::Paste(text))) => keys::paste(self.program.context(), &text),
@@ -254,7 +280,15 @@ impl<P: Program, D: Device> Console<P, D> {
                 self.limiter.request(Reason::News);
                 None
             }
-            Some(Ok(_)) => None,
+            Some(Ok(Event::FocusGained)) => {
+                self.focus(true);
+                None
+            }
+            Some(Ok(Event::FocusLost)) => {
+                self.focus(false);
+                None
+            }
+            Some(Ok(Event::Mouse(event))) => self.program.hits().and_then(|hits| pointer::message(hits, event)),
             Some(Err(error)) if error.kind() == ErrorKind::Interrupted => None,
             Some(Err(error)) => return Err(told("the terminal cannot be read", &error)),
             None => {
@@ -272,6 +306,7 @@ impl<P: Program, D: Device> Console<P, D> {
         for effect in self.program.update(message) {
             match effect {
                 Effect::Quit => self.wanted = Some(Wanted::Exit(Exit::Quit)),
+                Effect::EditConfiguration => self.wanted = self.wanted.or(Some(Wanted::Edit)),
                 Effect::Suspend => self.wanted = self.wanted.or(Some(Wanted::Suspend)),
                 Effect::Redraw => {
                     self.resized = Some(self.device.size());
@@ -279,6 +314,12 @@ impl<P: Program, D: Device> Console<P, D> {
                 }
                 effect => (self.effects)(effect),
             }
+        }
+        if let Some(wished) = self.program.look()
+            && *wished != self.look.chosen
+        {
+            let wished = wished.clone();
+            self.change_look(&wished);
         }
         if self.program.revision() != self.drawn {
             self.drawn = self.program.revision();
@@ -289,6 +330,53 @@ impl<P: Program, D: Device> Console<P, D> {
     fn notice(&mut self, severity: Severity, text: &str) {
         let notice = Message::Notice { target: None, at: Timestamp::now(), severity, text: Text::new(text) };
         self.update(notice, Reason::Answer);
+    }
+
+    /// Tells in the footer what became of something that the user asked for.
+    fn say(&mut self, text: &str) {
+        self.update(Message::Said { at: Timestamp::now(), text: Text::new(text) }, Reason::Answer);
+    }
+
+    fn change_look(&mut self, wished: &LookChoice) {
+        let unknown = self.look.change(wished);
+        self.set_pace();
+        if let Err(error) = self.device.set_mouse(wished.mouse) {
+            self.say(&format!("the terminal refuses the mouse: {error}"));
+        }
+        self.keys.forget();
+        self.limiter.request(Reason::Answer);
+        for sentence in unknown {
+            self.say(&sentence);
+        }
+    }
+
+    /// Takes in what was read again: definitions first, then what the model makes of it.
+    fn reloaded(&mut self, reloaded: Reloaded) {
+        if let Some(looks) = reloaded.looks {
+            self.look.looks = looks;
+            let chosen = self.look.chosen.clone();
+            // A name that is gone is told when the model, which hears of it next, chooses another.
+            self.look.change(&chosen);
+            self.keys.forget();
+        }
+        for message in reloaded.messages {
+            self.update(message, Reason::Answer);
+        }
+        self.limiter.request(Reason::Answer);
+    }
+
+    /// Takes in whether the terminal has the focus.
+    fn focus(&mut self, focused: bool) {
+        if self.focused != focused {
+            self.focused = focused;
+            self.set_pace();
+            self.limiter.request(Reason::News);
+        }
+    }
+
+    fn set_pace(&mut self) {
+        let pace = self.look.pace;
+        self.limiter.set_pace(if self.focused { pace } else { pace.unwatched() });
     }
 
     /// Gives the terminal to the shell until it gives it back.
@@ -373,6 +461,14 @@ async fn arrived<S: Stream + Unpin>(events: &mut Option<S>) -> Option<Option<S::
     .await
 }
 
+/// What was read again; waits for ever once nobody can read anything again.
+async fn reloaded(reloads: &mut Option<mpsc::Receiver<Reloaded>>) -> Option<Reloaded> {
+    match reloads {
+        Some(reloads) => reloads.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Waits for a moment; for ever if there is none.
 async fn at(moment: Option<Instant>) {
     match moment {
@@ -381,5 +477,7 @@ async fn at(moment: Option<Instant>) {
     }
 }
 
+#[cfg(test)]
+mod surroundings_tests;
 #[cfg(test)]
 mod tests;

@@ -8,16 +8,18 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use futures::stream;
 use tokio::task::LocalSet;
 
-use super::*;
+pub(super) use super::*;
 use crate::app::Answer;
-use crate::tui::glyphs::GlyphSet;
-use crate::tui::testing::actions;
+pub(super) use crate::tui::frame::Pace;
+use crate::tui::glyphs::{GlyphSet, Glyphs};
+pub(super) use crate::tui::keymap::Keymap;
+pub(super) use crate::tui::testing::actions;
 
 /// What the test and the loop share.
 #[derive(Default)]
-struct Shared {
+pub(super) struct Shared {
     /// What was done to the terminal and the program, in order.
-    log: RefCell<Vec<String>>,
+    pub(super) log: RefCell<Vec<String>>,
     /// What the terminal has taken.
     bytes: RefCell<Vec<u8>>,
     /// Bytes that the terminal still takes; `None`: all.
@@ -26,16 +28,17 @@ struct Shared {
     no_shell: Cell<bool>,
     nudged: Cell<u32>,
     size: Cell<Size>,
-    drawn: Cell<u32>,
-    live_streams: Cell<u32>,
+    pub(super) drawn: Cell<u32>,
+    pub(super) live_streams: Cell<u32>,
     revision: Cell<u64>,
+    mouse: Cell<bool>,
     context: Cell<Option<Context>>,
     /// What is to be shown.
     text: RefCell<String>,
     /// How far the clock of the loop goes on with every message.
     cost: Cell<Duration>,
     clock: Cell<Duration>,
-    effects: RefCell<Vec<Effect>>,
+    pub(super) effects: RefCell<Vec<Effect>>,
 }
 
 impl Shared {
@@ -43,11 +46,11 @@ impl Shared {
         self.log.borrow_mut().push(what.into());
     }
 
-    fn noted(&self) -> Vec<String> {
+    pub(super) fn noted(&self) -> Vec<String> {
         std::mem::take(&mut self.log.borrow_mut())
     }
 
-    fn shown(&self) -> String {
+    pub(super) fn shown(&self) -> String {
         let size = self.size.get();
         let cells = |cells| NonZeroU16::new(cells).expect("a size");
         let mut parser = vt100::Parser::new(cells(size.height), cells(size.width), 0);
@@ -57,8 +60,8 @@ impl Shared {
 }
 
 struct FakeTerminal {
-    shared: Rc<Shared>,
-    typed: Rc<RefCell<mpsc::UnboundedReceiver<io::Result<Event>>>>,
+    pub(super) shared: Rc<Shared>,
+    pub(super) typed: Rc<RefCell<mpsc::UnboundedReceiver<io::Result<Event>>>>,
 }
 
 /// Counts the streams that are alive.
@@ -103,6 +106,13 @@ impl Device for FakeTerminal {
         Ok(())
     }
 
+    fn set_mouse(&mut self, on: bool) -> io::Result<()> {
+        if self.shared.mouse.replace(on) != on {
+            self.shared.note(if on { "mouse on" } else { "mouse off" });
+        }
+        Ok(())
+    }
+
     fn nudge(&self) {
         self.shared.nudged.set(self.shared.nudged.get() + 1);
     }
@@ -136,7 +146,7 @@ impl Write for FakeTerminal {
 }
 
 /// Shows the last message, and does what actions named like effects say.
-struct FakeProgram(Rc<Shared>);
+struct FakeProgram(Rc<Shared>, LookChoice);
 
 impl Program for FakeProgram {
     fn context(&self) -> Context {
@@ -148,7 +158,7 @@ impl Program for FakeProgram {
         let text = match &message {
             Message::Action(name) => name.to_string(),
             Message::Resized { columns, rows } => format!("{columns}x{rows}"),
-            Message::Notice { text, .. } => text.to_string(),
+            Message::Notice { text, .. } | Message::Said { text, .. } => text.to_string(),
             Message::Edit(edit) => format!("{edit:?}"),
             Message::Withdrawn { id } => format!("message {id}"),
             Message::Clock(_) => return Vec::new(), // nothing visible changes
@@ -161,6 +171,15 @@ impl Program for FakeProgram {
             "quit" => vec![Effect::Quit],
             "suspend" => vec![Effect::Suspend],
             "redraw" => vec![Effect::Redraw],
+            "edit-configuration" => vec![Effect::EditConfiguration],
+            "toggle-mouse" => {
+                self.1.mouse = !self.1.mouse;
+                Vec::new()
+            }
+            "toggle-low-bandwidth" => {
+                self.1.low_bandwidth = !self.1.low_bandwidth;
+                Vec::new()
+            }
             "help" => vec![Effect::Answer { id: 7, answer: Answer::Accept }],
             _ => Vec::new(),
         }
@@ -174,28 +193,38 @@ impl Program for FakeProgram {
     fn revision(&self) -> u64 {
         self.0.revision.get()
     }
+
+    fn look(&self) -> Option<&LookChoice> {
+        Some(&self.1)
+    }
 }
 
 /// The loop at work, and everything that it listens to.
-struct Bench {
-    shared: Rc<Shared>,
-    typed: mpsc::UnboundedSender<io::Result<Event>>,
-    messages: mpsc::Sender<Message>,
-    signals: mpsc::Sender<Signal>,
+pub(super) struct Bench {
+    pub(super) shared: Rc<Shared>,
+    pub(super) typed: mpsc::UnboundedSender<io::Result<Event>>,
+    pub(super) messages: mpsc::Sender<Message>,
+    pub(super) signals: mpsc::Sender<Signal>,
+    pub(super) reload: mpsc::Sender<Reloaded>,
     ended: tokio::task::JoinHandle<Result<Exit>>,
 }
 
 impl Bench {
-    fn start(pace: Pace) -> Self {
+    pub(super) fn start(pace: Pace) -> Self {
+        Self::start_with(pace, Box::new(|| Err("there is no editor".to_owned())))
+    }
+
+    pub(super) fn start_with(pace: Pace, editor: Editor) -> Self {
         let shared = Rc::new(Shared::default());
         shared.size.set(Size::new(40, 5));
         let (typed, events) = mpsc::unbounded_channel();
         let (messages, received) = mpsc::channel(10_000);
         let (signals, arrived) = mpsc::channel(8);
         let terminal = FakeTerminal { shared: Rc::clone(&shared), typed: Rc::new(RefCell::new(events)) };
-        let glyphs = Glyphs::new(GlyphSet::Ascii);
-        let keymap = Keymap::embedded(&actions()).expect("valid");
-        let look = Look { theme: Theme::embedded(), glyphs, keymap, pace, colours: true };
+        let looks = Arc::new(Looks::embedded(&actions()).expect("valid"));
+        let mut look = Look::new(looks, &LookChoice::default(), true).0;
+        (look.glyphs, look.pace) = (Glyphs::new(GlyphSet::Ascii), pace);
+        let (reload, reloads) = mpsc::channel(4);
         let start = Instant::now();
         let (clock, sink) = (Rc::clone(&shared), Rc::clone(&shared));
         let inputs = Inputs {
@@ -203,40 +232,51 @@ impl Bench {
             signals: arrived,
             effects: Box::new(move |effect| sink.effects.borrow_mut().push(effect)),
             now: Box::new(move || start + clock.clock.get()),
+            reloads,
+            editor,
         };
-        let ended = tokio::task::spawn_local(run(FakeProgram(Rc::clone(&shared)), look, inputs, terminal));
-        Self { shared, typed, messages, signals, ended }
+        let ended = tokio::task::spawn_local(run(
+            FakeProgram(Rc::clone(&shared), LookChoice::default()),
+            look,
+            inputs,
+            terminal,
+        ));
+        Self { shared, typed, messages, signals, reload, ended }
     }
 
-    fn key(&self, code: KeyCode) {
+    pub(super) fn key(&self, code: KeyCode) {
         self.typed.send(Ok(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)))).expect("the loop runs");
     }
 
-    fn keys(&self, text: &str) {
+    pub(super) fn keys(&self, text: &str) {
         text.chars().for_each(|character| self.key(KeyCode::Char(character)));
     }
 
-    fn message(&self, id: u64) {
+    pub(super) fn event(&self, event: Event) {
+        self.typed.send(Ok(event)).expect("the loop runs");
+    }
+
+    pub(super) fn message(&self, id: u64) {
         self.messages.try_send(Message::Withdrawn { id }).expect("the loop runs");
     }
 
     /// Lets some of the virtual time pass.
-    async fn pass(&self, milliseconds: u64) {
+    pub(super) async fn pass(&self, milliseconds: u64) {
         tokio::time::sleep(Duration::from_millis(milliseconds)).await;
     }
 
     /// Lets enough time pass for all that was sent.
-    async fn settle(&self) {
+    pub(super) async fn settle(&self) {
         self.pass(2_000).await;
     }
 
-    async fn exit(self) -> Exit {
+    pub(super) async fn exit(self) -> Exit {
         self.ended.await.expect("no panic").expect("no error")
     }
 }
 
 /// Runs a test on virtual time.
-fn on_virtual_time(test: impl Future<Output = ()>) {
+pub(super) fn on_virtual_time(test: impl Future<Output = ()>) {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime");
     LocalSet::new().block_on(&runtime, test);
@@ -524,7 +564,7 @@ fn other_effects_go_outside() {
 #[test]
 fn the_console_outlives_its_engine() {
     on_virtual_time(async {
-        let Bench { shared, typed, messages, signals: _signals, ended } = Bench::start(Pace::NORMAL);
+        let Bench { shared, typed, messages, signals: _signals, reload: _reload, ended } = Bench::start(Pace::NORMAL);
         drop(messages);
         tokio::time::sleep(Duration::from_secs(2)).await;
         typed.send(Ok(Event::Key(KeyEvent::new(KeyCode::Char('q'), KeyModifiers::NONE)))).expect("sent");

@@ -6,11 +6,13 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::super::paint::{Paint, fit, width, wrap};
+use super::super::pointer::Hit;
 use super::super::widget::graph::{self, Form, GraphSeries};
 use super::heading::target_lines;
 use crate::app::format;
 use crate::app::live::{self, Ceiling, Graph, GraphUnit, LinePoint};
 use crate::app::model::Model;
+use crate::app::pointer::Pointed;
 use crate::app::screen::Focus;
 use crate::fabric::{Attribute, Entity, Timestamp};
 
@@ -45,6 +47,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
     let mut y = body.y;
     for (graph, (index, height)) in heights.iter().map(|(index, height)| (&graphs[*index], (*index, *height))) {
         let place = Rect { y, height: height.min(body.bottom().saturating_sub(y)), ..body };
+        paint.hit(place, Hit::Thing(Pointed::Graph(u32::try_from(index).unwrap_or(u32::MAX))));
         draw_graph(frame, model, paint, place, graph, model.screen.focus == Focus::Panel && index == selected);
         y = y.saturating_add(height);
     }
@@ -202,6 +205,7 @@ fn draw_graph(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect
     widget.right_edge_seconds = edge.as_millisecond() as f64 / 1000.0;
     widget.gap_seconds = GAP_PERIODS * model.options.period.as_secs_f64() + longest_step(graph);
     widget.gutter = GUTTER;
+    widget.sweeps = model.screen.look.low_bandwidth;
     widget.whole_numbers = unit == GraphUnit::Number;
     widget.cursor_seconds_ago = model.screen.live.cursor.map(f64::from);
     if let Ceiling::Known(value, name) = &graph.ceiling {

@@ -76,6 +76,9 @@ pub struct Graph<'a> {
     pub cursor_seconds_ago: Option<f64>,
     /// Marks: seconds before the right edge, and a letter.
     pub marks: &'a [(f64, char)],
+    /// True if the newest column does not stand at the right but goes round as an oscilloscope's does, with a blank one
+    /// before it: then one column changes for each sample, and not all of them.
+    pub sweeps: bool,
     /// True if the values are numbers of things, of which there is no half.
     pub whole_numbers: bool,
     /// What stands before the number of the first row, where it fits: a unit.
@@ -103,6 +106,7 @@ impl<'a> Graph<'a> {
             ceiling: None,
             cursor_seconds_ago: None,
             marks: &[],
+            sweeps: false,
             whole_numbers: false,
             y_label: "",
             format,
@@ -241,6 +245,7 @@ impl Widget for Graph<'_> {
         else {
             return;
         };
+        let axis = if self.sweeps { axis.sweeping() } else { axis };
         let drawn: Vec<_> = self.series.iter().map(|series| columns(series.points, axis, self.gap_seconds)).collect();
         let highest = drawn
             .iter()

@@ -9,27 +9,27 @@ fn file(name: &str, text: &str) -> UserFile {
     UserFile { name: name.to_owned(), shown: format!("/u/{name}.toml"), text: Ok(text.to_owned()) }
 }
 
-fn themes(files: &[(&str, &str)]) -> Looks {
-    Looks::new(files.iter().map(|(name, text)| file(name, text)).collect(), Vec::new(), &actions())
+fn themes(files: &[(&str, &str)]) -> Library {
+    Library::new(files.iter().map(|(name, text)| file(name, text)).collect(), Vec::new(), &actions())
 }
 
-fn theme(looks: &Looks, name: &str) -> Theme {
-    looks.theme(name).expect("it is listed").definition.clone().expect("valid")
+fn theme(library: &Library, name: &str) -> Theme {
+    library.theme(name).expect("it is listed").definition.clone().expect("valid")
 }
 
-fn broken(looks: &Looks, name: &str) -> String {
-    looks.theme(name).expect("it is listed").definition.as_ref().expect_err("broken").to_string()
+fn broken(library: &Library, name: &str) -> String {
+    library.theme(name).expect("it is listed").definition.as_ref().expect_err("broken").to_string()
 }
 
 #[test]
 fn everything_embedded_is_valid_and_describes_itself() {
-    let looks = Looks::embedded(&actions());
-    assert_eq!(looks.theme_names(), ["default", "dark", "light", "ansi16", "mono", "colour-blind-safe"]);
-    assert_eq!(looks.keymap_names(), ["default", "vim", "tmux-safe"]);
-    for theme in &looks.themes {
+    let library = Library::embedded(&actions());
+    assert_eq!(library.theme_names(), ["default", "dark", "light", "ansi16", "mono", "colour-blind-safe"]);
+    assert_eq!(library.keymap_names(), ["default", "vim", "tmux-safe"]);
+    for theme in &library.themes {
         assert!(theme.definition.is_ok() && !theme.description.is_empty(), "{theme:?}");
     }
-    for keymap in &looks.keymaps {
+    for keymap in &library.keymaps {
         assert!(keymap.definition.is_ok() && !keymap.description.is_empty(), "{:?}", keymap.definition);
     }
 }
@@ -47,28 +47,28 @@ fn every_embedded_theme_names_every_role() {
 
 #[test]
 fn a_file_lies_over_what_it_names_or_has_the_name_of() {
-    let looks = themes(&[
+    let library = themes(&[
         ("dark", "[roles]\nok = \"bold blue\"\n"),
         ("mine", "[roles]\nok = \"cyan\"\n"),
         ("night", "description = \"late\"\ninherits = \"dark\"\n[roles]\nerror = \"bold 196\"\n"),
     ]);
-    let embedded = Looks::embedded(&actions());
+    let embedded = Library::embedded(&actions());
     let (dark, plain) = (theme(&embedded, "dark"), theme(&embedded, "default"));
-    assert_eq!(theme(&looks, "dark").ok, Style::new().fg(Color::Blue).bold());
-    assert_eq!(theme(&looks, "dark").text, dark.text);
-    assert_eq!(looks.theme("dark").map(|dark| &dark.origin), Some(&Origin::File("/u/dark.toml".to_owned())));
-    assert!(looks.theme("dark").is_some_and(|dark| !dark.description.is_empty()), "that of the one below");
-    assert_eq!((theme(&looks, "mine").ok, theme(&looks, "mine").text), (Style::new().fg(Color::Cyan), plain.text));
-    let night = theme(&looks, "night");
+    assert_eq!(theme(&library, "dark").ok, Style::new().fg(Color::Blue).bold());
+    assert_eq!(theme(&library, "dark").text, dark.text);
+    assert_eq!(library.theme("dark").map(|dark| &dark.origin), Some(&Origin::File("/u/dark.toml".to_owned())));
+    assert!(library.theme("dark").is_some_and(|dark| !dark.description.is_empty()), "that of the one below");
+    assert_eq!((theme(&library, "mine").ok, theme(&library, "mine").text), (Style::new().fg(Color::Cyan), plain.text));
+    let night = theme(&library, "night");
     assert_eq!((night.ok, night.text), (Style::new().fg(Color::Blue).bold(), dark.text), "over the user's own dark");
-    assert_eq!(looks.theme("night").map(|night| night.description.as_str()), Some("late"));
+    assert_eq!(library.theme("night").map(|night| night.description.as_str()), Some("late"));
     let own = themes(&[("dark", "inherits = \"dark\"\n[roles]\nok = \"bold\"\n")]);
     assert_eq!(theme(&own, "dark").text, dark.text, "its own name means the embedded one");
 }
 
 #[test]
 fn a_broken_file_breaks_itself_only_and_says_where() {
-    let looks = themes(&[
+    let library = themes(&[
         ("bad", "[roles]\nok = \"gren\"\n"),
         ("onbad", "inherits = \"bad\"\n"),
         ("lost", "# nothing\ninherits = \"drak\"\n"),
@@ -76,24 +76,24 @@ fn a_broken_file_breaks_itself_only_and_says_where() {
         ("b", "inherits = \"a\"\n"),
         ("light", "[rolls]\n"),
     ]);
-    assert!(broken(&looks, "bad").starts_with("/u/bad.toml:2: `gren` is neither"), "{}", broken(&looks, "bad"));
-    assert!(broken(&looks, "onbad").starts_with("/u/onbad.toml:1: `bad` is broken: /u/bad.toml:2: "));
-    assert_eq!(broken(&looks, "lost"), "/u/lost.toml:2: nothing is named `drak`; did you mean `dark`?");
-    assert!(broken(&looks, "a").contains("inherits in a circle: a, b"), "{}", broken(&looks, "a"));
-    assert!(broken(&looks, "light").starts_with("/u/light.toml:1: unknown table [rolls]"));
-    assert!(theme(&looks, "default").ok.fg.is_some(), "the others are as they were");
+    assert!(broken(&library, "bad").starts_with("/u/bad.toml:2: `gren` is neither"), "{}", broken(&library, "bad"));
+    assert!(broken(&library, "onbad").starts_with("/u/onbad.toml:1: `bad` is broken: /u/bad.toml:2: "));
+    assert_eq!(broken(&library, "lost"), "/u/lost.toml:2: nothing is named `drak`; did you mean `dark`?");
+    assert!(broken(&library, "a").contains("inherits in a circle: a, b"), "{}", broken(&library, "a"));
+    assert!(broken(&library, "light").starts_with("/u/light.toml:1: unknown table [rolls]"));
+    assert!(theme(&library, "default").ok.fg.is_some(), "the others are as they were");
     let odd = UserFile { text: Err("cannot be read: permission denied".to_owned()), ..file("secret", "") };
-    let looks = Looks::new(vec![odd, file("my theme", "")], Vec::new(), &actions());
-    assert_eq!(broken(&looks, "secret"), "/u/secret.toml: cannot be read: permission denied");
-    assert_eq!(broken(&looks, "my theme"), "/u/my theme.toml: its name may hold only letters, digits, - and _");
+    let library = Library::new(vec![odd, file("my theme", "")], Vec::new(), &actions());
+    assert_eq!(broken(&library, "secret"), "/u/secret.toml: cannot be read: permission denied");
+    assert_eq!(broken(&library, "my theme"), "/u/my theme.toml: its name may hold only letters, digits, - and _");
 }
 
 #[test]
 fn key_maps_lie_over_each_other_too_and_tell_both_keys_that_clash() {
     let mine = "inherits = \"vim\"\n[global]\n\"x\" = \"quit\"\n";
     let clash = "[tree]\n\"x\" = \"fold\"\n\n\"x x\" = \"left\"\n";
-    let looks = Looks::new(Vec::new(), vec![file("mine", mine), file("clash", clash)], &actions());
-    let map = looks.keymap("mine").expect("listed").definition.as_ref().expect("valid");
+    let library = Library::new(Vec::new(), vec![file("mine", mine), file("clash", clash)], &actions());
+    let map = library.keymap("mine").expect("listed").definition.as_ref().expect("valid");
     let typed = |keys: &str| keys.parse::<keybinds::KeySeq>().expect("keys").as_slice().to_vec();
     assert_eq!(map.resolve(Context::Tree, &typed("x")), Resolution::Action("quit"));
     assert_eq!(map.resolve(Context::Tree, &typed("Ctrl+d")), Resolution::Action("page-down"));
@@ -101,7 +101,7 @@ fn key_maps_lie_over_each_other_too_and_tell_both_keys_that_clash() {
     assert_eq!(told.len(), 2);
     assert!(told.iter().any(|(_, told)| (told.file, told.line) == ("/u/mine.toml", 3)), "{told:?}");
     assert!(told.iter().any(|(_, told)| told.file == "keymaps/vim.toml"), "{told:?}");
-    let error = looks.keymap("clash").expect("listed").definition.as_ref().expect_err("a clash").to_string();
+    let error = library.keymap("clash").expect("listed").definition.as_ref().expect_err("a clash").to_string();
     assert!(error.starts_with("/u/clash.toml:4: `x x` clashes with `x` in line 2"), "{error}");
 }
 
@@ -117,17 +117,17 @@ fn the_directory_is_read_and_what_is_no_file_is_told() {
     std::fs::create_dir(themes.join("dir.toml")).expect("a folder");
     rustix::fs::mkfifoat(rustix::fs::CWD, themes.join("pipe.toml"), rustix::fs::Mode::RUSR).expect("a pipe");
     std::fs::write(folder.path().join("keymaps"), "no folder").expect("a file");
-    let looks = load(Some(folder.path()), &actions());
-    let names: Vec<&str> = looks.theme_names().into_iter().skip(EMBEDDED_THEMES.len()).collect();
+    let library = load(Some(folder.path()), &actions());
+    let names: Vec<&str> = library.theme_names().into_iter().skip(EMBEDDED_THEMES.len()).collect();
     assert_eq!(names, ["dir", "mine", "pipe"]);
-    assert!(broken(&looks, "dir").ends_with("it is a directory"), "{}", broken(&looks, "dir"));
-    assert!(broken(&looks, "pipe").ends_with("it is a pipe"), "{}", broken(&looks, "pipe"));
-    assert_eq!(looks.problems.len(), 1, "{:?}", looks.problems);
+    assert!(broken(&library, "dir").ends_with("it is a directory"), "{}", broken(&library, "dir"));
+    assert!(broken(&library, "pipe").ends_with("it is a pipe"), "{}", broken(&library, "pipe"));
+    assert_eq!(library.problems.len(), 1, "{:?}", library.problems);
 }
 
 #[test]
 fn no_embedded_key_map_takes_a_key_of_tmux_screen_or_the_line_discipline() {
-    for keymap in Looks::embedded(&actions()).keymaps {
+    for keymap in Library::embedded(&actions()).keymaps {
         let map = keymap.definition.expect("valid");
         for context in Context::ALL {
             for (keys, _) in map.table(context) {
@@ -142,8 +142,8 @@ fn no_embedded_key_map_takes_a_key_of_tmux_screen_or_the_line_discipline() {
 
 #[test]
 fn the_tmux_safe_map_has_no_ctrl_but_one_no_alt_and_needs_no_function_key() {
-    let looks = Looks::embedded(&actions());
-    let map = looks.keymap("tmux-safe").expect("listed").definition.clone().expect("valid");
+    let library = Library::embedded(&actions());
+    let map = library.keymap("tmux-safe").expect("listed").definition.clone().expect("valid");
     for context in Context::ALL {
         for (keys, _) in map.table(context) {
             let unsafe_key = |key: &str| (key.contains("Ctrl+") && key != "Ctrl+c") || key.contains("Alt+");
@@ -159,7 +159,7 @@ fn the_tmux_safe_map_has_no_ctrl_but_one_no_alt_and_needs_no_function_key() {
 
 #[test]
 fn every_action_can_be_reached_in_every_embedded_key_map() {
-    for keymap in Looks::embedded(&actions()).keymaps {
+    for keymap in Library::embedded(&actions()).keymaps {
         let map = keymap.definition.expect("valid");
         for action in actions() {
             let reached = Context::ALL.into_iter().any(|context| map.hint(context, action).is_some());
@@ -200,7 +200,7 @@ fn contrast(one: [f64; 3], other: [f64; 3]) -> f64 {
 #[test]
 fn text_stands_out_from_the_ground_of_its_theme() {
     let mut checked = 0;
-    for named in Looks::embedded(&actions()).themes {
+    for named in Library::embedded(&actions()).themes {
         let theme = named.definition.expect("valid");
         let Some(ground) = theme.text.bg.and_then(rgb) else { continue };
         let own = |style: Style| style.bg.and_then(rgb).unwrap_or(ground);
@@ -225,7 +225,7 @@ fn text_stands_out_from_the_ground_of_its_theme() {
     assert!(checked >= 60, "only {checked} roles were looked at");
 }
 
-/// What a colour looks like with normal sight, protanopia and deuteranopia (Viénot, Brettel and Mollon 1999), in CIE Lab.
+/// What a colour library like with normal sight, protanopia and deuteranopia (Viénot, Brettel and Mollon 1999), in CIE Lab.
 fn seen(colour: [f64; 3]) -> [[f64; 3]; 3] {
     const NORMAL: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     const PROTANOPIA: [[f64; 3]; 3] = [[0.11238, 0.88762, 0.0], [0.11238, 0.88762, 0.0], [0.00401, -0.00401, 1.0]];
@@ -250,8 +250,8 @@ fn distance(one: Style, other: Style) -> f64 {
 
 #[test]
 fn the_colour_blind_safe_theme_keeps_series_and_states_apart_for_every_sight() {
-    let looks = Looks::embedded(&actions());
-    let theme = theme(&looks, "colour-blind-safe");
+    let library = Library::embedded(&actions());
+    let theme = theme(&library, "colour-blind-safe");
     for (at, one) in theme.graph.iter().enumerate() {
         for other in &theme.graph[at + 1..] {
             assert!(distance(*one, *other) >= 30.0, "{one:?} and {other:?}: {:.1}", distance(*one, *other));
@@ -267,23 +267,23 @@ fn the_colour_blind_safe_theme_keeps_series_and_states_apart_for_every_sight() {
 
 #[test]
 fn the_mono_theme_has_no_colour_and_the_sixteen_stay_sixteen() {
-    let looks = Looks::embedded(&actions());
-    for (role, style) in theme(&looks, "mono").styles() {
+    let library = Library::embedded(&actions());
+    for (role, style) in theme(&library, "mono").styles() {
         assert!(style.fg.is_none() && style.bg.is_none(), "{role}");
     }
     for name in ["ansi16", "default"] {
-        for (role, style) in theme(&looks, name).styles() {
+        for (role, style) in theme(&library, name).styles() {
             for colour in [style.fg, style.bg].into_iter().flatten() {
                 assert!(!matches!(colour, Color::Indexed(_) | Color::Rgb(..)), "{role} of {name}");
             }
         }
     }
-    assert!(!theme(&looks, "default").has_background() && theme(&looks, "dark").has_background());
+    assert!(!theme(&library, "default").has_background() && theme(&library, "dark").has_background());
 }
 
 #[test]
 fn states_differ_in_every_theme() {
-    for named in Looks::embedded(&actions()).themes {
+    for named in Library::embedded(&actions()).themes {
         let theme = named.definition.expect("valid");
         let states = [theme.ok, theme.warning, theme.error, theme.unknown, theme.stale];
         for (at, one) in states.iter().enumerate() {

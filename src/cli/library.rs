@@ -7,22 +7,22 @@ use crate::config::settings::unknown_name;
 use crate::config::{Defect, Settings};
 use crate::engine::settings;
 use crate::tui::definition::DefinitionError;
-use crate::tui::looks::{self, Looks};
+use crate::tui::library::{self, Library};
 
 /// Reads all of them.
-pub fn load(global: &Global) -> Looks {
+pub fn load(global: &Global) -> Library {
     let names: Vec<&str> = action::ALL.iter().map(|action| action.name).collect();
-    looks::load(settings::directory(global.config.as_deref()).as_deref(), &names)
+    library::load(settings::directory(global.config.as_deref()).as_deref(), &names)
 }
 
 /// What is wrong with the names that were chosen: there is none of that name.
-pub fn unknown(settings: &Settings, looks: &Looks) -> Vec<Defect> {
+pub fn unknown(settings: &Settings, library: &Library) -> Vec<Defect> {
     let mut defects = Vec::new();
-    if looks.theme(&settings.theme.value).is_none() {
-        defects.push(unknown_name("theme", &settings.theme, &looks.theme_names()));
+    if library.theme(&settings.theme.value).is_none() {
+        defects.push(unknown_name("theme", &settings.theme, &library.theme_names()));
     }
-    if looks.keymap(&settings.keymap.value).is_none() {
-        defects.push(unknown_name("keymap", &settings.keymap, &looks.keymap_names()));
+    if library.keymap(&settings.keymap.value).is_none() {
+        defects.push(unknown_name("keymap", &settings.keymap, &library.keymap_names()));
     }
     defects
 }
@@ -34,10 +34,10 @@ pub fn defect(error: &DefinitionError) -> Defect {
 }
 
 /// The settings in force with all that was said on the command line, and what there is to choose from.
-pub fn settings_and_looks(global: &Global) -> Result<(Settings, Looks), Failure> {
+pub fn settings_and_library(global: &Global) -> Result<(Settings, Library), Failure> {
     let mut settings = settings::load(global.config.as_deref())?.configuration.settings;
     let mut defects = global.overlay(&mut settings).err().unwrap_or_default();
-    let looks = load(global);
-    defects.extend(unknown(&settings, &looks));
-    if defects.is_empty() { Ok((settings, looks)) } else { Err(Failure::Usage(defects)) }
+    let library = load(global);
+    defects.extend(unknown(&settings, &library));
+    if defects.is_empty() { Ok((settings, library)) } else { Err(Failure::Usage(defects)) }
 }

@@ -9,6 +9,7 @@ pub mod generate;
 pub mod keys;
 pub mod library;
 pub mod output;
+pub mod plain;
 pub mod snapshot;
 mod text;
 pub mod themes;

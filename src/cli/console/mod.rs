@@ -9,11 +9,10 @@ use jiff::tz::TimeZone;
 use ratatui::Frame;
 use tokio::sync::mpsc;
 
-use super::{Exit, Failure, Session};
+use super::{Exit, Failure, Session, plain};
 use crate::app::action::{self, Context};
 use crate::app::model::{self, Model, TargetKind};
 use crate::app::{Effect, LookChoice, Message, Offered, update};
-use crate::config::Defect;
 use crate::config::inventory::{Kind, Target};
 use crate::engine::plan::{Options, TargetPlan};
 use crate::engine::run::Engine;
@@ -36,6 +35,8 @@ pub struct Setup {
     pub period: Duration,
     /// How it looks.
     pub look: Look,
+    /// True for linear text in place of a screen.
+    pub plain: bool,
     /// Where its configuration comes from, if from files: then it can be edited and read again.
     pub configuration: Option<Configuration>,
     /// Does what the engine does not do, as the faults of the embedded lab; false for what is not its own either.
@@ -44,10 +45,6 @@ pub struct Setup {
 
 /// Opens the console on the targets of the session, until the user leaves it.
 pub fn run(session: &Session) -> Result<Exit, Failure> {
-    if session.settings.plain.value {
-        let what = "the console has no plain form yet; `rdmascope snapshot` prints linear text";
-        return Err(Defect::somewhere("--plain", what).into());
-    }
     let resolver = session.resolver();
     let look = look::look(session)?;
     let setup = Setup {
@@ -55,6 +52,7 @@ pub fn run(session: &Session) -> Result<Exit, Failure> {
         model: model(session, look.looks.offered()),
         period: session.period(),
         look,
+        plain: session.settings.plain.value,
         configuration: Some(Configuration::of(session)),
         beside: Box::new(|_| false),
     };
@@ -63,16 +61,20 @@ pub fn run(session: &Session) -> Result<Exit, Failure> {
 
 /// Opens a console, until the user leaves it.
 pub fn open(setup: Setup) -> Result<Exit, Failure> {
-    let Setup { plans, model, period, look, configuration, mut beside } = setup;
+    let Setup { plans, model, period, look, plain, configuration, mut beside } = setup;
     // Before anything is started: without a terminal nothing may run on a target.
-    let terminal = Tty::open().map_err(|error| Failure::Terminal(error.to_string(), error.exit_code()))?;
-    tui::install_panic_hook();
+    let terminal = if plain {
+        None
+    } else {
+        let terminal = Tty::open().map_err(|error| Failure::Terminal(error.to_string(), error.exit_code()))?;
+        tui::install_panic_hook();
+        Some(terminal)
+    };
     let options = Options { period, ..Options::default() };
     let (engine, messages) =
         Engine::start(plans, &options).map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?;
-    let console = Console { model, zone: TimeZone::system(), hits: HitMap::default() };
     let (reloaded, reloads) = mpsc::channel(4);
-    let surroundings = tui::Surroundings { reloads, editor: Box::new(reload::editor(configuration.clone())) };
+    let editor = Box::new(reload::editor(configuration.clone()));
     let engine = std::rc::Rc::new(engine);
     let hands = engine.clone();
     let effects = move |effect: Effect| match (&effect, &configuration) {
@@ -88,14 +90,22 @@ pub fn open(setup: Setup) -> Result<Exit, Failure> {
             }
         }
     };
-    let ended = tui::show(console, look, terminal, messages, effects, surroundings);
+    let ended = match terminal {
+        Some(terminal) => {
+            let console = Console { model, zone: TimeZone::system(), hits: HitMap::default() };
+            let surroundings = tui::Surroundings { reloads, editor };
+            let ended = tui::show(console, look, terminal, messages, effects, surroundings);
+            ended.map_err(Failure::Internal).map(|exit| match exit {
+                tui::Exit::Quit => Exit::Done,
+                other => Exit::Signal(other.code()),
+            })
+        }
+        None => plain::run(plain::Inputs { model, messages, reloads, effects: Box::new(effects) }),
+    };
     if let Some(engine) = std::rc::Rc::into_inner(engine) {
         engine.shutdown();
     }
-    match ended.map_err(Failure::Internal)? {
-        tui::Exit::Quit => Ok(Exit::Done),
-        other => Ok(Exit::Signal(other.code())),
-    }
+    ended
 }
 
 /// The model that runs on the screen.

@@ -65,7 +65,10 @@ fn help_version_and_wrong_usage_have_their_statuses() {
         (&["demo", "--list", "--serve"], "cannot be used with"),
         (&["--record", "f", "local"], "recording (--record FILE) is not built yet"),
         (&["local", "doctor"], "`doctor` is a command and stands first"),
-        (&["--theme", "defualt", "local"], "--theme: unknown theme \"defualt\"; did you mean \"default\"?"),
+        (
+            &["--theme", "defualt", "local"],
+            "--theme: unknown theme \"defualt\"; did you mean \"default\"? (known here: default, dark, light,",
+        ),
         (&["--glyphs", "dots", "themes"], "--glyphs: unknown glyphs \"dots\"; known here: braille, block, ascii"),
         (&["snapshot", "offline:/tmp/x"], "reading saved outputs (offline:PATH) is not built yet"),
         (&["snapshot", "--", "-oProxyCommand=x"], "begins with a hyphen"),
@@ -227,7 +230,8 @@ fn completions_manual_and_themes_are_printed() {
     let (status, out, _) = run(home.path(), &["man"]);
     assert_eq!(status, 0);
     assert!(out.contains(".TH rdmascope 1"), "{out}");
-    assert_eq!(run(home.path(), &["themes"]).1, "default  (in force)\n");
+    let themes = run(home.path(), &["themes"]).1;
+    assert!(themes.starts_with("Themes\n  default            (in force) "), "{themes}");
     assert_eq!(json(&run(home.path(), &["themes", "--format", "json"]).1)["themes"][0]["name"], "default");
 }
 

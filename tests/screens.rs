@@ -37,7 +37,7 @@ fn drawn_with(model: &mut Model, columns: u16, rows: u16, set: GlyphSet, typed: 
     let theme = Theme::embedded();
     let zone = jiff::tz::TimeZone::UTC;
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).expect("a backend without a terminal");
-    let paint = Paint { theme: &theme, glyphs: &glyphs, keymap: &keymap, zone: &zone, typed };
+    let paint = Paint { theme: &theme, glyphs: &glyphs, keymap: &keymap, zone: &zone, typed, hits: None };
     terminal.draw(|frame| view::draw(frame, model, paint)).expect("drawing cannot fail");
     terminal.backend().buffer().clone()
 }

@@ -21,6 +21,14 @@ pub enum Effect {
         /// What it is, in words: `raw text`.
         what: &'static str,
     },
+    /// Read the configuration again.
+    Reload,
+    /// Hand the terminal to an editor with the configuration, then read that again.
+    EditConfiguration,
+    /// Connect to a target that the configuration has now, and read it.
+    Open(TargetId),
+    /// Close the connection to a target that the configuration has no longer.
+    Close(TargetId),
     /// Connect again now, whatever state the connection is in.
     Reconnect(TargetId),
     /// Read everything of a target now.

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::connection::Connection;
+use super::pointer::Pointed;
 use super::prompt::Prompt;
+use super::reconfigure::Reconfigured;
 use crate::fabric::{Report, Sample, TargetId, Text, Timestamp};
 
 /// Something that happened. `update` is a pure function of the model and this: time comes in here.
@@ -86,6 +88,10 @@ pub enum Message {
         /// Number of the question.
         id: u64,
     },
+    /// The configuration was read again.
+    Reconfigured(Box<Reconfigured>),
+    /// The user pointed at something with the mouse.
+    Pointed(Pointed),
     /// The user did something; keys are already resolved to the name of an action.
     Action(Text),
     /// The user edited the text that has the focus.

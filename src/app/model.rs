@@ -14,7 +14,8 @@ use super::screen::Screen;
 use crate::fabric::{Fabric, SeriesStore, SourceId, TargetId, Text, Timestamp};
 
 /// What kind of machine a target is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum TargetKind {
     /// A Linux guest reached over SSH.
     Linux,
@@ -202,14 +203,35 @@ impl Model {
         }
     }
 
+    /// Forgets a target and all that is known of it; events that tell of it stay.
+    pub fn forget(&mut self, target: &TargetId) {
+        self.targets.remove(target);
+        self.order.retain(|other| other != target);
+        self.fabric.forget(target);
+        self.series.forget(target);
+        self.raw.forget(target);
+        self.prompts.retain(|prompt| prompt.target != *target);
+        self.screen.tree.folded.retain(|node| node.target() != target);
+    }
+
     /// The target whose panels are shown: that of the selected row of the tree.
     pub fn selected_target(&self) -> Option<&TargetId> {
         self.screen.tree.selected.as_ref().map(super::selection::Node::target).or_else(|| self.order.first())
     }
 
-    /// The time for which values are drawn: now, or the moment at which the graphs were frozen.
+    /// The time for which values are drawn: that of the newest sample of the selected target, or the moment at which the
+    /// graphs were frozen. So a graph moves once for each sample, and not with the clock and with the samples of others;
+    /// for a target that is silent time goes on, and its graphs run empty.
     pub fn shown_time(&self) -> Timestamp {
-        self.screen.live.frozen.unwrap_or(self.now)
+        if let Some(frozen) = self.screen.live.frozen {
+            return frozen;
+        }
+        let newest = self.selected_target().and_then(|id| self.targets.get(id)).and_then(|target| target.last_sample);
+        let recent = |at: &Timestamp| {
+            let age = self.now.duration_since(*at);
+            jiff::SignedDuration::try_from(self.options.period * 2).is_ok_and(|limit| age < limit)
+        };
+        newest.filter(recent).unwrap_or(self.now)
     }
 
     /// The moment under the cursor of the graphs; without a cursor their right edge.

@@ -47,6 +47,11 @@ impl RawStore {
         }
     }
 
+    /// Forgets the newest output of a target; what events cite is kept.
+    pub fn forget(&mut self, target: &TargetId) {
+        self.sources.retain(|(other, _), _| other != target);
+    }
+
     /// The observation, if its text is still at hand.
     pub fn get(&self, reference: &ObservationRef) -> Option<&Arc<Observation>> {
         let key = (reference.target.clone(), reference.source.clone());

@@ -50,7 +50,8 @@ fn line(target: &TargetId, row: &Row) -> String {
     format!("{target} {} {}", row.label, row.condition.word)
 }
 
-fn children(model: &Model, target: &TargetId) -> Vec<Row> {
+/// What lies below a target, whatever the filter says.
+pub fn children(model: &Model, target: &TargetId) -> Vec<Row> {
     let wanted = model.fabric.entities(target).filter_map(|entity| match entity {
         Entity::RdmaPort { .. } => Some((0, entity)),
         Entity::PciFunction(_) => {

@@ -11,8 +11,8 @@ use super::live::{QUEUE_PAIR_ERROR_SERIES, QUEUE_PAIR_SERIES};
 use super::message::{Message, Severity};
 use super::model::{Model, TargetKind};
 use super::prompt::{PromptKind, SecretKind};
-use super::questions;
 use super::screen::{Overlay, Purpose};
+use super::{pointer, questions, reconfigure};
 use crate::fabric::series::{GaugeValue, Incident};
 use crate::fabric::{
     Attribute, Change, Entity, EntityId, QueuePairState, Report, Sample, SourceId, State, TargetId, Text, Timestamp,
@@ -51,6 +51,9 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
         }
         Message::Notice { target, at, severity, text } => {
             model.now = model.now.max(at);
+            if target.is_none() {
+                model.screen.notice = Some((text.to_string(), model.now));
+            }
             tell(model, at, target.as_ref(), severity, text.to_string());
         }
         Message::Said { at, text } => {
@@ -74,6 +77,8 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
         }
         Message::Withdrawn { id } | Message::Answered { id } => questions::close(model, &[id]),
         Message::Seen { questions } => questions::note_seen(model, &questions),
+        Message::Reconfigured(new) => return reconfigure::apply(model, *new),
+        Message::Pointed(pointed) => return pointer::apply(model, pointed),
         Message::Action(name) => return action::run(model, &name),
         Message::Edit(edit) => {
             if let Some(editing) = &mut model.screen.editing {
@@ -149,6 +154,9 @@ fn connected(model: &mut Model, id: &TargetId, at: Timestamp, connection: &Conne
 
 fn reported(model: &mut Model, at: Timestamp, report: &Report) {
     model.now = model.now.max(at);
+    if !model.targets.contains_key(&report.target) {
+        return; // it was closed while this was on its way
+    }
     for observation in &report.observations {
         model.raw.keep(observation);
     }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::args::{Format, Global};
 use super::text::{Row, rows};
-use super::{Exit, Failure, output};
+use super::{Exit, Failure, library, output};
 use crate::config::settings::{Given, Name};
 use crate::config::{Kind, Settings, Target, Whence};
 use crate::engine::settings::{self, Loaded};
@@ -27,7 +27,11 @@ pub fn path(global: &Global) -> Result<Exit, Failure> {
 /// Prints what is in force, and whence.
 pub fn show(global: &Global) -> Result<Exit, Failure> {
     let mut loaded = settings::load(global.config.as_deref())?;
-    global.overlay(&mut loaded.configuration.settings).map_err(Failure::Usage)?;
+    let mut defects = global.overlay(&mut loaded.configuration.settings).err().unwrap_or_default();
+    defects.extend(library::unknown(&loaded.configuration.settings, &library::load(global)));
+    if !defects.is_empty() {
+        return Err(Failure::Usage(defects));
+    }
     let text = match global.format {
         Format::Json => output::json(&document(&loaded))?,
         Format::Text => text(&loaded),

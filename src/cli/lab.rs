@@ -2,7 +2,7 @@
 //! one of its scenarios. Both are the same to whoever reads them.
 
 use super::args::{DEFAULT_SEED, Global};
-use super::{Failure, Session};
+use super::{Failure, Session, library};
 use crate::config::error::suggestion;
 use crate::config::inventory::{Access, Links};
 use crate::config::{Defect, Inventory, Kind, Settings, Target};
@@ -71,8 +71,14 @@ pub fn session(global: &Global) -> Result<Session, Failure> {
     let nowhere = global.config.is_none() && settings::path(None).is_err();
     let mut settings =
         if nowhere { Settings::default() } else { settings::load(global.config.as_deref())?.configuration.settings };
-    global.overlay(&mut settings).map_err(Failure::Usage)?;
-    Ok(Session { global: global.clone(), settings, inventory: Inventory::default(), targets: Vec::new() })
+    let mut defects = global.overlay(&mut settings).err().unwrap_or_default();
+    let library = library::load(global);
+    defects.extend(library::unknown(&settings, &library));
+    if !defects.is_empty() {
+        return Err(Failure::Usage(defects));
+    }
+    let inventory = Inventory::default();
+    Ok(Session { global: global.clone(), settings, inventory, words: Vec::new(), targets: Vec::new(), library })
 }
 
 /// The machines of the lab that the words name; all without one.

@@ -9,7 +9,9 @@ pub mod document;
 pub mod generate;
 pub mod keys;
 pub mod lab;
+pub mod library;
 pub mod output;
+pub mod plain;
 pub mod snapshot;
 mod text;
 pub mod themes;
@@ -22,6 +24,7 @@ use std::time::Duration;
 use crate::config::{Defect, Defects, Inventory, Settings, Target, Whence, target};
 use crate::engine::openssh::HostResolver;
 use crate::engine::settings;
+use crate::tui::library::Library;
 
 use args::{Arguments, Command, ConfigCommand, Global};
 
@@ -72,8 +75,12 @@ pub struct Session {
     pub settings: Settings,
     /// All targets that the configuration lists.
     pub inventory: Inventory,
+    /// The words that chose them.
+    pub words: Vec<String>,
     /// The targets that were chosen, at least one, each name once.
     pub targets: Vec<Target>,
+    /// The themes and key maps that there are; those that the settings name are among them.
+    pub library: Library,
 }
 
 impl Session {
@@ -85,6 +92,8 @@ impl Session {
         if let Some(path) = openssh_file(global, &settings) {
             defects.extend(settings::ssh_config_defect(&path, &said_by(&settings.ssh_config.whence)));
         }
+        let library = library::load(global);
+        defects.extend(library::unknown(&settings, &library));
         let targets = target::choose(words, &inventory).unwrap_or_else(|wrong| {
             defects.extend(wrong);
             Vec::new()
@@ -92,7 +101,7 @@ impl Session {
         if !defects.is_empty() {
             return Err(Failure::Usage(defects));
         }
-        Ok(Self { global: global.clone(), settings, inventory, targets })
+        Ok(Self { global: global.clone(), settings, inventory, words: words.to_vec(), targets, library })
     }
 
     /// Time between two samples.

@@ -5,20 +5,24 @@
 pub const SAMPLE: &str = r###"## Configuration of rdmascope. Lines that begin with "##" explain; take the "# " away from the others to use them.
 ## What is in force, and whence: rdmascope config show
 
-## Colours. There is: default (the terminal's own colours).
+## Colours: default (the terminal's own), dark, light, ansi16, mono, colour-blind-safe, or a file of yours beside this
+## one, themes/NAME.toml. `rdmascope themes` lists them.
 # theme = "default"
 
-## Keys. There is: default.
+## Keys: default, vim, tmux-safe, or a file of yours, keymaps/NAME.toml. `rdmascope keys` lists them.
 # keymap = "default"
 
 ## What graphs are drawn with: braille, block or ascii.
 # glyphs = "braille"
 
-## Draw less often: for slow links.
+## Draw less often, and graphs that sweep in place of scrolling: for slow links.
 # low_bandwidth = false
 
 ## Text without frames and graphs: for screen readers and logs.
 # plain = false
+
+## Clicks and the wheel for the console: the terminal's own selection needs Shift then.
+# mouse = false
 
 ## Milliseconds between two samples of a target, from 200 to 60000.
 # period_ms = 1000

@@ -7,11 +7,6 @@ use std::path::{Path, PathBuf};
 use super::error::{Defect, quoted, suggestion};
 use super::reader::{Item, Key, Reader};
 
-/// Names of the themes that exist.
-pub const THEMES: &[&str] = &["default"];
-/// Names of the key maps that exist.
-pub const KEYMAPS: &[&str] = &["default"];
-
 /// What graphs and frames are drawn with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -117,6 +112,8 @@ pub enum Name {
     LowBandwidth,
     /// No frames, no graphs: for screen readers and logs.
     Plain,
+    /// Whether clicks and the wheel go to the console.
+    Mouse,
     /// Milliseconds between two samples of a stream.
     PeriodMs,
     /// The file that stands for OpenSSH's own configuration.
@@ -125,8 +122,16 @@ pub enum Name {
 
 impl Name {
     /// All of them, in the order of documents.
-    pub const ALL: [Self; 7] =
-        [Self::Theme, Self::Keymap, Self::Glyphs, Self::LowBandwidth, Self::Plain, Self::PeriodMs, Self::SshConfig];
+    pub const ALL: [Self; 8] = [
+        Self::Theme,
+        Self::Keymap,
+        Self::Glyphs,
+        Self::LowBandwidth,
+        Self::Plain,
+        Self::Mouse,
+        Self::PeriodMs,
+        Self::SshConfig,
+    ];
 
     /// The key in files.
     pub fn key(self) -> &'static str {
@@ -136,6 +141,7 @@ impl Name {
             Self::Glyphs => "glyphs",
             Self::LowBandwidth => "low_bandwidth",
             Self::Plain => "plain",
+            Self::Mouse => "mouse",
             Self::PeriodMs => "period_ms",
             Self::SshConfig => "ssh_config",
         }
@@ -149,6 +155,7 @@ impl Name {
             Self::Glyphs => "RDMASCOPE_GLYPHS",
             Self::LowBandwidth => "RDMASCOPE_LOW_BANDWIDTH",
             Self::Plain => "RDMASCOPE_PLAIN",
+            Self::Mouse => "RDMASCOPE_MOUSE",
             Self::PeriodMs => "RDMASCOPE_PERIOD_MS",
             Self::SshConfig => "RDMASCOPE_SSH_CONFIG",
         }
@@ -161,9 +168,9 @@ pub const PERIOD_MS: std::ops::RangeInclusive<u32> = 200..=60_000;
 /// All settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Name of the theme, one of [`THEMES`].
+    /// Name of the theme; whether there is one of this name is known to whoever reads the themes.
     pub theme: Setting<String>,
-    /// Name of the key map, one of [`KEYMAPS`].
+    /// Name of the key map; whether there is one of this name is known to whoever reads the key maps.
     pub keymap: Setting<String>,
     /// What graphs and frames are drawn with.
     pub glyphs: Setting<GlyphSet>,
@@ -171,6 +178,8 @@ pub struct Settings {
     pub low_bandwidth: Setting<bool>,
     /// True for text without frames and graphs.
     pub plain: Setting<bool>,
+    /// True if clicks and the wheel go to the console, not to the terminal's own selection.
+    pub mouse: Setting<bool>,
     /// Milliseconds between two samples of a stream, within [`PERIOD_MS`].
     pub period_ms: Setting<u32>,
     /// The file that is read in place of OpenSSH's own configuration, as `ssh -F` does. A relative path of a
@@ -186,6 +195,7 @@ impl Default for Settings {
             glyphs: Setting::unset(GlyphSet::Braille),
             low_bandwidth: Setting::unset(false),
             plain: Setting::unset(false),
+            mouse: Setting::unset(false),
             period_ms: Setting::unset(1000),
             ssh_config: Setting::unset(None),
         }
@@ -196,8 +206,8 @@ impl Settings {
     /// Sets one value; the error says what would be right.
     pub fn set(&mut self, name: Name, given: &Given, whence: Whence) -> Result<(), String> {
         match name {
-            Name::Theme => self.theme = Setting { value: one_of("theme", given, THEMES)?, whence },
-            Name::Keymap => self.keymap = Setting { value: one_of("keymap", given, KEYMAPS)?, whence },
+            Name::Theme => self.theme = Setting { value: look_name("theme", given)?, whence },
+            Name::Keymap => self.keymap = Setting { value: look_name("keymap", given)?, whence },
             Name::Glyphs => {
                 let names = GlyphSet::ALL.map(GlyphSet::name);
                 let word = one_of("glyphs", given, &names)?;
@@ -206,6 +216,7 @@ impl Settings {
             }
             Name::LowBandwidth => self.low_bandwidth = Setting { value: flag("low_bandwidth", given)?, whence },
             Name::Plain => self.plain = Setting { value: flag("plain", given)?, whence },
+            Name::Mouse => self.mouse = Setting { value: flag("mouse", given)?, whence },
             Name::PeriodMs => self.period_ms = Setting { value: period(given)?, whence },
             Name::SshConfig => self.ssh_config = Setting { value: file("ssh_config", given, &whence)?, whence },
         }
@@ -220,6 +231,7 @@ impl Settings {
             Name::Glyphs => (Given::Text(self.glyphs.value.name().to_owned()), &self.glyphs.whence),
             Name::LowBandwidth => (Given::Flag(self.low_bandwidth.value), &self.low_bandwidth.whence),
             Name::Plain => (Given::Flag(self.plain.value), &self.plain.whence),
+            Name::Mouse => (Given::Flag(self.mouse.value), &self.mouse.whence),
             Name::PeriodMs => (Given::Number(u64::from(self.period_ms.value)), &self.period_ms.whence),
             Name::SshConfig => {
                 let path = self.ssh_config.value.as_ref().map_or(String::new(), |path| path.display().to_string());
@@ -248,7 +260,7 @@ impl Settings {
             Name::Theme | Name::Keymap | Name::Glyphs | Name::SshConfig => {
                 reader.text(name.key(), item).map(Given::Text)
             }
-            Name::LowBandwidth | Name::Plain => reader.flag(name.key(), item).map(Given::Flag),
+            Name::LowBandwidth | Name::Plain | Name::Mouse => reader.flag(name.key(), item).map(Given::Flag),
             Name::PeriodMs => reader.number(name.key(), item).map(Given::Number),
         };
         if let Some(given) = given {
@@ -267,6 +279,40 @@ fn one_of(what: &str, given: &Given, known: &[&str]) -> Result<String, String> {
         return Ok(word);
     }
     Err(format!("unknown {what} {}{}", quoted(&word), suggestion(&word, known.iter().copied())))
+}
+
+/// The name of a theme or a key map: it is the name of a file too, so it holds nothing but letters, digits, `-` and `_`.
+fn look_name(what: &str, given: &Given) -> Result<String, String> {
+    let word = given.to_string();
+    if is_look_name(&word) {
+        return Ok(word);
+    }
+    Err(format!("{what} must be a name of letters, digits, - and _, not {}", quoted(&word)))
+}
+
+/// True if a theme or a key map may have this name.
+pub fn is_look_name(name: &str) -> bool {
+    let plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_');
+    !name.is_empty() && name.len() <= 64 && name.chars().all(plain)
+}
+
+/// What is wrong with a setting that names no theme or key map that exists: the place it was set in, and what was meant.
+pub fn unknown_name(what: &str, setting: &Setting<String>, known: &[&str]) -> Defect {
+    let word = &setting.value;
+    let what = format!("unknown {what} {}{}", quoted(word), suggestion_and_all(word, known));
+    match &setting.whence {
+        Whence::File { path, line } => Defect { place: path.clone(), line: *line, what },
+        Whence::Environment(name) | Whence::Option(name) => Defect::somewhere(name, what),
+        Whence::Default => Defect::somewhere("default", what),
+    }
+}
+
+fn suggestion_and_all(word: &str, known: &[&str]) -> String {
+    let all = format!("known here: {}", known.join(", "));
+    match super::error::nearest(word, known.iter().copied()) {
+        Some(candidate) => format!("; did you mean {}? ({all})", quoted(candidate)),
+        None => format!("; {all}"),
+    }
 }
 
 fn flag(what: &str, given: &Given) -> Result<bool, String> {
@@ -325,6 +371,7 @@ mod tests {
             (Name::Glyphs, "ascii"),
             (Name::LowBandwidth, "true"),
             (Name::Plain, "true"),
+            (Name::Mouse, "true"),
             (Name::PeriodMs, "500"),
             (Name::SshConfig, "/etc/lab/ssh_config"),
         ] {
@@ -340,8 +387,8 @@ mod tests {
         let mut settings = Settings::default();
         let before = settings.clone();
         for (name, text, expected) in [
-            (Name::Theme, "defualt", "unknown theme \"defualt\"; did you mean \"default\"?"),
-            (Name::Keymap, "vi", "unknown keymap \"vi\"; known here: default"),
+            (Name::Theme, "../x", "theme must be a name of letters, digits, - and _, not \"../x\""),
+            (Name::Keymap, "", "keymap must be a name of letters, digits, - and _, not \"\""),
             (Name::Glyphs, "brail", "unknown glyphs \"brail\"; did you mean \"braille\"?"),
             (Name::Glyphs, "dots", "unknown glyphs \"dots\"; known here: braille, block, ascii"),
             (Name::LowBandwidth, "maybe", "low_bandwidth must be true or false, not \"maybe\""),
@@ -375,6 +422,16 @@ mod tests {
         settings.set(Name::SshConfig, &Given::Text("f".to_owned()), Whence::Environment("X")).expect("a path");
         assert_eq!(settings.ssh_config.value.as_deref(), Some(Path::new("f")));
         assert!(settings.set(Name::SshConfig, &Given::Number(7), Whence::Default).is_err());
+    }
+
+    #[test]
+    fn a_name_that_does_not_exist_is_told_where_it_was_set() {
+        let setting = |value: &str, whence| Setting { value: value.to_owned(), whence };
+        let told = |setting| unknown_name("theme", &setting, &["dark", "light"]).to_string();
+        let in_file = setting("drak", Whence::File { path: "c.toml".to_owned(), line: 3 });
+        assert_eq!(told(in_file), "c.toml:3: unknown theme \"drak\"; did you mean \"dark\"? (known here: dark, light)");
+        let option = setting("solarized", Whence::Option("--theme"));
+        assert_eq!(told(option), "--theme: unknown theme \"solarized\"; known here: dark, light");
     }
 
     #[test]

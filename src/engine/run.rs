@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
@@ -15,6 +16,7 @@ use crate::app::{Connection, Effect, Message};
 use crate::collect::connectors::{LocalConnector, SshConnector};
 use crate::collect::link::Connector;
 use crate::collect::poller::{self, Command, Poller};
+use crate::collect::transport::Call;
 use crate::fabric::{TargetId, Timestamp};
 
 /// How many messages may wait for their consumer.
@@ -42,8 +44,18 @@ pub struct EngineHandle {
     runtime: Option<Runtime>,
     tasks: TaskTracker,
     cancelled: CancellationToken,
-    commands: BTreeMap<TargetId, mpsc::Sender<Command>>,
+    followed: Mutex<BTreeMap<TargetId, Followed>>,
     questions: Questions,
+    options: Options,
+    messages: mpsc::Sender<Message>,
+    asker: mpsc::Sender<Call>,
+}
+
+/// A target that is followed.
+#[derive(Debug)]
+struct Followed {
+    commands: mpsc::Sender<Command>,
+    cancelled: CancellationToken,
 }
 
 impl Engine {
@@ -59,50 +71,64 @@ impl Engine {
         let (asker, asked) = mpsc::channel(WAITING_QUESTIONS);
         let (tasks, cancelled) = (TaskTracker::new(), CancellationToken::new());
         let questions = Questions::default();
-        let mut handle = EngineHandle {
-            runtime: None,
-            tasks: tasks.clone(),
-            cancelled: cancelled.clone(),
-            commands: BTreeMap::new(),
-            questions: questions.clone(),
-        };
         let on = runtime.handle();
-        tasks.spawn_on(questions.run(asked, messages.clone(), cancelled.clone()), on);
+        tasks.spawn_on(questions.clone().run(asked, messages.clone(), cancelled.clone()), on);
         tasks.spawn_on(clock(messages.clone(), cancelled.clone()), on);
-        for TargetPlan { id, way, by } in targets {
-            let options = poller::Options { probes: options.probes.clone(), period: options.period };
-            match way {
-                Way::Refused(problem) => {
-                    let connection = Connection::Failed { problem };
-                    let message = Message::Connection { target: id, at: Timestamp::now(), connection };
-                    let messages = messages.clone();
-                    tasks.spawn_on(async move { drop(messages.send(message).await) }, on);
-                }
-                Way::Local => handle.poll(on, id, LocalConnector::new(by), options, &messages),
-                Way::Ssh { resolve, known_linux } => {
-                    let connector = SshConnector::new(id.clone(), resolve, Some(asker.clone()), known_linux, by);
-                    handle.poll(on, id, connector, options, &messages);
-                }
-            }
+        let handle = EngineHandle {
+            runtime: Some(runtime),
+            tasks,
+            cancelled,
+            followed: Mutex::default(),
+            questions,
+            options: options.clone(),
+            messages,
+            asker,
+        };
+        for plan in targets {
+            handle.open(plan);
         }
-        handle.runtime = Some(runtime);
         Ok((handle, receiver))
     }
 }
 
 impl EngineHandle {
-    fn poll<C: Connector>(
-        &mut self,
-        on: &tokio::runtime::Handle,
-        id: TargetId,
-        connector: C,
-        options: poller::Options,
-        messages: &mpsc::Sender<Message>,
-    ) {
+    /// Follows one more target; one of that name that is followed already is closed first.
+    pub fn open(&self, TargetPlan { id, way, by }: TargetPlan) {
+        self.close(&id);
+        let Some(on) = self.runtime.as_ref().map(Runtime::handle) else { return };
+        match way {
+            Way::Refused(problem) => {
+                let connection = Connection::Failed { problem };
+                let message = Message::Connection { target: id, at: Timestamp::now(), connection };
+                let messages = self.messages.clone();
+                self.tasks.spawn_on(async move { drop(messages.send(message).await) }, on);
+            }
+            Way::Local => self.poll(on, id, LocalConnector::new(by)),
+            Way::Ssh { resolve, known_linux } => {
+                let connector = SshConnector::new(id.clone(), resolve, Some(self.asker.clone()), known_linux, by);
+                self.poll(on, id, connector);
+            }
+        }
+    }
+
+    /// Follows a target no longer: its connection is closed in good order, and what it had asked is withdrawn.
+    pub fn close(&self, target: &TargetId) {
+        if let Some(followed) = self.followed().remove(target) {
+            followed.cancelled.cancel();
+        }
+    }
+
+    fn followed(&self) -> MutexGuard<'_, BTreeMap<TargetId, Followed>> {
+        self.followed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn poll<C: Connector>(&self, on: &tokio::runtime::Handle, id: TargetId, connector: C) {
         let (sender, commands) = mpsc::channel(WAITING_COMMANDS);
-        let poller = Poller::new(id.clone(), connector, options, messages.clone(), commands, self.cancelled.clone());
+        let cancelled = self.cancelled.child_token();
+        let options = poller::Options { probes: self.options.probes.clone(), period: self.options.period };
+        let poller = Poller::new(id.clone(), connector, options, self.messages.clone(), commands, cancelled.clone());
         self.tasks.spawn_on(poller.run(), on);
-        self.commands.insert(id, sender);
+        self.followed().insert(id, Followed { commands: sender, cancelled });
     }
 
     /// Does what `update` asked for, as far as it concerns targets; true if it did. The screen's own effects are not
@@ -112,17 +138,23 @@ impl EngineHandle {
             Effect::Reconnect(target) => self.command(target, Command::Reconnect),
             Effect::ReadNow(target) => self.command(target, Command::ReadNow),
             Effect::Answer { id, answer } => self.questions.answer(*id, answer.clone()),
-            Effect::Quit | Effect::Suspend | Effect::Redraw | Effect::Copy { .. } | Effect::Fault { .. } => {
-                return false;
-            }
+            Effect::Close(target) => self.close(target),
+            Effect::Quit
+            | Effect::Suspend
+            | Effect::Redraw
+            | Effect::Copy { .. }
+            | Effect::Fault { .. }
+            | Effect::Reload
+            | Effect::EditConfiguration
+            | Effect::Open(_) => return false,
         }
         true
     }
 
     fn command(&self, target: &TargetId, command: Command) {
-        if let Some(commands) = self.commands.get(target) {
+        if let Some(followed) = self.followed().get(target) {
             // Where several requests wait already, one more says nothing new.
-            let _ = commands.try_send(command);
+            let _ = followed.commands.try_send(command);
         }
     }
 
@@ -248,6 +280,23 @@ mod tests {
         });
         let Message::Connection { connection: Connection::Failed { problem }, .. } = failed else { panic!() };
         assert_eq!(problem.what, "ProxyCommand is not supported");
+        engine.shutdown();
+    }
+
+    #[test]
+    fn targets_come_and_go_while_it_runs() {
+        let (engine, mut messages) = Engine::start(vec![], &options()).expect("threads");
+        let id = TargetId::new("local");
+        let is_up =
+            |message: &Message| matches!(message, Message::Connection { connection: Connection::Connected { .. }, .. });
+        engine.open(TargetPlan { id: id.clone(), way: Way::Local, by: Become::None });
+        until(&mut messages, is_up);
+        engine.open(TargetPlan { id: id.clone(), way: Way::Local, by: Become::None });
+        until(&mut messages, is_up);
+        assert_eq!(engine.followed().len(), 1, "one of a name");
+        engine.run(&Effect::Close(id.clone()));
+        assert!(engine.followed().is_empty());
+        engine.run(&Effect::ReadNow(id)); // nobody is there to be asked, and that is all
         engine.shutdown();
     }
 

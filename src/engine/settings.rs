@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _};
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy as _;
@@ -34,6 +34,11 @@ pub fn path(named: Option<&Path>) -> Result<PathBuf, Defect> {
         Defect::somewhere("configuration", "the home directory is not known; name a file with --config FILE")
     })?;
     Ok(strategy.config_dir().join("rdmascope").join("config.toml"))
+}
+
+/// The directory of the user's own themes (`themes`) and key maps (`keymaps`): the one that the configuration file lies in.
+pub fn directory(named: Option<&Path>) -> Option<PathBuf> {
+    path(named).ok().map(|path| folder_of(&path).to_owned())
 }
 
 /// Reads the configuration and takes in the environment. A file that is not there is normal, unless it was named.
@@ -98,11 +103,16 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 /// The text of a regular file of reasonable size.
-pub(super) fn read_text(path: &Path) -> io::Result<String> {
-    let file = fs::File::open(path)?;
-    if file.metadata()?.is_dir() {
+pub fn read_text(path: &Path) -> io::Result<String> {
+    // Asked before it is opened: whoever opens a pipe waits for the other end.
+    let metadata = fs::metadata(path)?;
+    if metadata.is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
     }
+    if metadata.file_type().is_fifo() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe"));
+    }
+    let file = fs::File::open(path)?;
     let mut bytes = Vec::new();
     file.take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LARGEST_FILE {

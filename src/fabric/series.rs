@@ -280,6 +280,13 @@ impl SeriesStore {
         }
     }
 
+    /// Forgets all series of a target.
+    pub fn forget(&mut self, target: &TargetId) {
+        self.series.retain(|key, _| key.target != *target);
+        self.boots.remove(target);
+        self.looked_through.remove(target);
+    }
+
     /// Marks a gap in every series of a target: samples were lost or the connection ended. Rates start anew after it.
     pub fn gap(&mut self, target: &TargetId, at: Timestamp) {
         for (_, series) in self.series.iter_mut().filter(|(key, _)| key.target == *target) {

@@ -98,6 +98,13 @@ impl Fabric {
         self.take_in(target, probe, facts, true)
     }
 
+    /// Forgets all that is known of a target.
+    pub fn forget(&mut self, target: &TargetId) {
+        self.records.retain(|id, _| id.target != *target);
+        self.reported.retain(|(other, _)| other != target);
+        self.untold.retain(|(id, _), _| id.target != *target);
+    }
+
     fn take_in(&mut self, target: &TargetId, probe: &SourceId, facts: &[Fact], whole: bool) -> Vec<Change> {
         let key = (target.clone(), probe.clone());
         let first = !self.reported.contains(&key);

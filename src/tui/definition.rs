@@ -8,14 +8,22 @@ use toml::de::{DeTable, DeValue};
 
 /// A mistake in a theme or a key map.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{file}:{line}: {message}")]
+#[error("{file}:{}{message}", if *line == 0 { " ".to_owned() } else { format!("{line}: ") })]
 pub struct DefinitionError {
     /// The file, as the reader named it.
     pub file: String,
-    /// The line, from 1.
+    /// The line, from 1; 0 where the file as a whole is wrong.
     pub line: usize,
     /// What is wrong and, where it can be guessed, what was meant.
     pub message: String,
+}
+
+/// All of a file.
+pub(super) struct Document {
+    /// What stands before the first table.
+    pub head: Vec<Entry>,
+    /// Its tables, in the order of the file.
+    pub tables: Vec<Table>,
 }
 
 /// One table of a file.
@@ -56,10 +64,24 @@ impl<'text> Source<'text> {
     }
 
     /// All tables in the order of the file.
+    #[cfg(test)]
     pub fn tables(&self) -> Result<Vec<Table>, DefinitionError> {
-        let document = DeTable::parse(self.text)
+        self.document(&[]).map(|document| document.tables)
+    }
+
+    /// The whole file. Entries before the first table are taken only if they are named in `heads`.
+    pub fn document(&self, heads: &[&str]) -> Result<Document, DefinitionError> {
+        let parsed = DeTable::parse(self.text)
             .map_err(|error| self.error(self.line(error.span().map_or(0, |span| span.start)), error.message()))?;
-        in_file_order(document.get_ref()).into_iter().map(|(name, value)| self.table(name, value)).collect()
+        let mut document = Document { head: Vec::new(), tables: Vec::new() };
+        for (name, value) in in_file_order(parsed.get_ref()) {
+            if heads.contains(&name.get_ref().as_ref()) {
+                document.head.push(self.entry(name, value)?);
+            } else {
+                document.tables.push(self.table(name, value)?);
+            }
+        }
+        Ok(document)
     }
 
     fn table(
@@ -71,24 +93,24 @@ impl<'text> Source<'text> {
         let DeValue::Table(content) = value.get_ref() else {
             return Err(self.error(line, format!("`{}` stands outside of any [table]", name.get_ref())));
         };
-        let entries = in_file_order(content)
-            .into_iter()
-            .map(|(key, value)| {
-                let line = self.line(key.span().start);
-                match value.get_ref().as_str() {
-                    Some(text) => Ok(Entry { key: key.get_ref().to_string(), value: text.to_owned(), line }),
-                    None => Err(self.error(
-                        line,
-                        format!(
-                            "`{}` must be a text in quotes, this is a TOML {}",
-                            key.get_ref(),
-                            value.get_ref().type_str()
-                        ),
-                    )),
-                }
-            })
-            .collect::<Result<_, _>>()?;
+        let entries =
+            in_file_order(content).into_iter().map(|(key, value)| self.entry(key, value)).collect::<Result<_, _>>()?;
         Ok(Table { name: name.get_ref().to_string(), line, entries })
+    }
+
+    fn entry(
+        &self,
+        key: &Spanned<std::borrow::Cow<'_, str>>,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<Entry, DefinitionError> {
+        let line = self.line(key.span().start);
+        match value.get_ref().as_str() {
+            Some(text) => Ok(Entry { key: key.get_ref().to_string(), value: text.to_owned(), line }),
+            None => Err(self.error(
+                line,
+                format!("`{}` must be a text in quotes, this is a TOML {}", key.get_ref(), value.get_ref().type_str()),
+            )),
+        }
     }
 
     fn line(&self, offset: usize) -> usize {
@@ -139,6 +161,8 @@ mod tests {
             error("[a]\nb = \"1\"\nb = \"2\"\n")
         );
         assert_eq!(error("x = \"1\"\n"), "f.toml:1: `x` stands outside of any [table]");
+        let head = Source::new("f.toml", "x = \"1\"\n[a]\n").document(&["x"]).map(|document| document.head.len());
+        assert_eq!(head, Ok(1));
         assert_eq!(error("[a]\n\nx = 1\n"), "f.toml:3: `x` must be a text in quotes, this is a TOML integer");
     }
 

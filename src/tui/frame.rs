@@ -21,6 +21,12 @@ impl Pace {
     /// Three frames a second, ten while keys are typed: for slow and metered lines.
     pub const LOW_BANDWIDTH: Self =
         Self { news: Duration::from_nanos(333_333_333), answer: Duration::from_millis(100) };
+
+    /// The pace while another window has the focus: four frames a second at most are enough for the corner of an eye.
+    #[must_use]
+    pub fn unwatched(self) -> Self {
+        Self { news: self.news.max(Duration::from_millis(250)), ..self }
+    }
 }
 
 /// The longest rest after a slow frame.

@@ -2,6 +2,7 @@
 //! away. The map also answers the other way round, so that footer, help and documents always tell the keys in force.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use keybinds::{Key, KeyInput, KeySeq, Match, Mods};
 use unicode_width::UnicodeWidthStr;
@@ -10,7 +11,7 @@ use super::definition::{DefinitionError, Entry, Source, nearest};
 use super::glyphs::Glyphs;
 use crate::app::action::Context;
 
-const DEFAULT: &str = include_str!("../../keymaps/default.toml");
+const DEFAULT: &str = super::library::EMBEDDED_KEYMAPS[0].1;
 /// Stands for an action in a file of the user's: the key does nothing any more.
 const NONE: &str = "none";
 
@@ -26,6 +27,21 @@ pub struct Keymap {
 struct Binding {
     keys: KeySeq,
     action: String,
+    /// The file that it stands in.
+    file: Arc<str>,
+    /// Its line there, from 1.
+    line: usize,
+}
+
+/// One line of a key map as it is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Told<'map> {
+    /// The name of the action.
+    pub action: &'map str,
+    /// The file that it stands in.
+    pub file: &'map str,
+    /// Its line there, from 1.
+    pub line: usize,
 }
 
 /// What the keys typed so far mean.
@@ -42,8 +58,12 @@ pub enum Resolution<'map> {
 impl Keymap {
     /// The embedded key map. `actions` are the names of all actions that exist.
     pub fn embedded(actions: &[&str]) -> Result<Self, DefinitionError> {
-        let empty = Self { tables: BTreeMap::new(), arrows: Glyphs::default().arrows };
-        empty.with("keymaps/default.toml", DEFAULT, actions)
+        Self::empty().with("keymaps/default.toml", DEFAULT, actions)
+    }
+
+    /// A key map without any key.
+    pub(super) fn empty() -> Self {
+        Self { tables: BTreeMap::new(), arrows: Glyphs::default().arrows }
     }
 
     /// This key map with another file laid over it: a sequence of keys that stands in both does what the file says, and so
@@ -51,14 +71,16 @@ impl Keymap {
     pub fn with(&self, file: &str, text: &str, actions: &[&str]) -> Result<Self, DefinitionError> {
         let source = Source::new(file, text);
         let mut map = self.clone();
-        for table in source.tables()? {
+        let name: Arc<str> = Arc::from(file);
+        for table in source.document(&super::library::HEADS)?.tables {
             let Some(context) = Context::ALL.into_iter().find(|context| context.name() == table.name) else {
                 let hint = nearest(&table.name, Context::ALL.map(Context::name));
                 return Err(source.error(table.line, format!("unknown context [{}]{hint}", table.name)));
             };
             let mut added: Vec<(Binding, usize, &str)> = Vec::new();
             for entry in &table.entries {
-                let binding = binding(entry, context, actions).map_err(|message| source.error(entry.line, message))?;
+                let binding =
+                    binding(entry, context, actions, &name).map_err(|message| source.error(entry.line, message))?;
                 if let Some((_, line, key)) = added.iter().find(|(other, ..)| clash(&other.keys, &binding.keys)) {
                     let message = format!(
                         "`{}` clashes with `{key}` in line {line}: one is the same as, or the start of, the other",
@@ -127,6 +149,14 @@ impl Keymap {
         self.bindings(context).iter().map(|binding| (self.text(&binding.keys), binding.action.as_str()))
     }
 
+    /// The same with the file and the line that each binding stands in.
+    pub fn told(&self, context: Context) -> impl Iterator<Item = (String, Told<'_>)> {
+        self.bindings(context).iter().map(|binding| {
+            let told = Told { action: &binding.action, file: &binding.file, line: binding.line };
+            (self.text(&binding.keys), told)
+        })
+    }
+
     fn bindings(&self, context: Context) -> &[Binding] {
         self.tables.get(&context).map_or(&[], Vec::as_slice)
     }
@@ -156,13 +186,13 @@ impl Keymap {
     }
 }
 
-/// Where a context looks for a key.
+/// Where a context library for a key.
 fn lookup_order(context: Context) -> impl Iterator<Item = Context> {
     let falls_back = !context.takes_text() && context != Context::Global;
     [Some(context), falls_back.then_some(Context::Global)].into_iter().flatten()
 }
 
-fn binding(entry: &Entry, context: Context, actions: &[&str]) -> Result<Binding, String> {
+fn binding(entry: &Entry, context: Context, actions: &[&str], file: &Arc<str>) -> Result<Binding, String> {
     let keys: KeySeq = entry.key.parse().map_err(|error: keybinds::Error| unparsable(&entry.key, &error))?;
     if entry.value != NONE && !actions.contains(&entry.value.as_str()) {
         return Err(format!("unknown action `{}`{}", entry.value, nearest(&entry.value, actions.iter().copied())));
@@ -173,7 +203,7 @@ fn binding(entry: &Entry, context: Context, actions: &[&str]) -> Result<Binding,
     {
         return Err(format!("`{}` cannot be bound in [{}]: it is text there", entry.key, context.name()));
     }
-    Ok(Binding { keys, action: entry.value.clone() })
+    Ok(Binding { keys, action: entry.value.clone(), file: Arc::clone(file), line: entry.line })
 }
 
 fn unparsable(key: &str, error: &keybinds::Error) -> String {

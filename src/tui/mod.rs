@@ -8,13 +8,16 @@ pub mod frame;
 pub mod glyphs;
 pub mod keymap;
 pub mod keys;
+pub mod library;
 pub mod looks;
 pub mod overlay;
 pub mod paint;
 pub mod panel;
+pub mod pointer;
 pub mod screen;
 pub mod secret;
 pub mod seen;
+pub mod sgr;
 pub mod signals;
 pub mod terminal;
 #[cfg(test)]
@@ -31,7 +34,7 @@ use tokio::time::Instant;
 
 use clipboard::Clipboard;
 pub use definition::DefinitionError;
-pub use event_loop::{Exit, Inputs, Program, run};
+pub use event_loop::{Editor, Exit, Inputs, Program, Reloaded, run};
 pub use frame::Pace;
 pub use glyphs::{GlyphSet, Glyphs};
 pub use keymap::Keymap;
@@ -42,6 +45,14 @@ pub use theme::Theme;
 
 use crate::app::{Effect, Message};
 
+/// What surrounds a console: what is read again for it, and its editor.
+pub struct Surroundings {
+    /// What was read again.
+    pub reloads: mpsc::Receiver<Reloaded>,
+    /// Makes the editor's command line.
+    pub editor: Editor,
+}
+
 /// Shows a program on the terminal until it ends. It takes this thread, and gives it a runtime of its own: the screen
 /// shares no thread with anything that could be slow. `effects` must not wait.
 pub fn show<P: Program>(
@@ -50,17 +61,21 @@ pub fn show<P: Program>(
     terminal: Tty,
     messages: mpsc::Receiver<Message>,
     effects: impl FnMut(Effect) + 'static,
+    surroundings: Surroundings,
 ) -> Result<Exit> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().wrap_err("no runtime for the screen")?;
     let ended = runtime.block_on(async {
         let signals = signals::listen().wrap_err("signals cannot be received")?;
+        let Surroundings { reloads, editor } = surroundings;
         let inputs = Inputs {
             messages,
             signals,
             effects: Box::new(effects),
             now: Box::new(Instant::now),
             clipboard: Clipboard::from_environment(),
+            reloads,
+            editor,
         };
         run(program, look, inputs, terminal).await
     });

@@ -1,10 +1,12 @@
 //! What everything is drawn with, and how texts are cut, wrapped and scrolled by cells.
 
 use jiff::tz::TimeZone;
+use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::glyphs::Glyphs;
 use super::keymap::Keymap;
+use super::pointer::{Hit, HitMap};
 use super::secret::Typed;
 use super::theme::Theme;
 use crate::app::condition::Gravity;
@@ -21,11 +23,20 @@ pub struct Paint<'a> {
     pub keymap: &'a Keymap,
     /// Zone of the clock.
     pub zone: &'a TimeZone,
+    /// Learns where things stand, for the mouse.
+    pub hits: Option<&'a HitMap>,
     /// What may be seen of the secret that is being typed.
     pub typed: Typed<'a>,
 }
 
 impl Paint<'_> {
+    /// Tells where something stands.
+    pub fn hit(&self, place: Rect, hit: Hit) {
+        if let Some(hits) = self.hits {
+            hits.add(place, hit);
+        }
+    }
+
     /// The style of a gravity.
     pub fn gravity(&self, gravity: Gravity) -> Style {
         match gravity {

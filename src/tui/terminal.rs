@@ -20,11 +20,14 @@ use rustix::process::{Signal, getpgrp, getpid, getsid, kill_process};
 use rustix::termios::{LocalModes, OptionalActions, Termios, isatty, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr};
 
 /// What is switched on, in this order, and off, in the opposite one.
-const MODES: [(&str, &str); 3] = [
+const MODES: [(&str, &str); 4] = [
     ("\x1b[?1049h", "\x1b[?1049l"), // alternate screen
     ("\x1b[?2004h", "\x1b[?2004l"), // a paste comes as one event
+    ("\x1b[?1004h", "\x1b[?1004l"), // whether the terminal has the focus
     ("\x1b[?25l", "\x1b[?25h"),     // cursor
 ];
+/// Clicks and the wheel, with places beyond column 223; off is safe where they never were on.
+const MOUSE: (&str, &str) = ("\x1b[?1000h\x1b[?1006h", "\x1b[?1006l\x1b[?1000l");
 /// Ends a frame that was cut off: colours and modifiers, synchronized update.
 const CUT_OFF: &str = "\x1b[m\x1b[?2026l";
 /// How long a terminal that takes no bytes may hold up entering and leaving.
@@ -49,6 +52,8 @@ pub trait Device: Write {
     /// Wakes the reader of events if something typed is still waiting for it: it is told of each arrival once, and forgets
     /// that when a signal or a hand-over arrives in the same moment; the key would wait for the next one.
     fn nudge(&self);
+    /// Whether clicks and the wheel come as events; remembered while the terminal is left.
+    fn set_mouse(&mut self, on: bool) -> io::Result<()>;
     /// True if the terminal no longer exists.
     fn is_gone(&self) -> bool;
     /// Its size in cells.
@@ -91,6 +96,7 @@ struct Shared {
     /// The modes at the start of the program.
     modes: Termios,
     entered: AtomicBool,
+    mouse: AtomicBool,
 }
 
 static SHARED: OnceLock<Shared> = OnceLock::new();
@@ -119,7 +125,14 @@ impl Tty {
             .or_else(|_| rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3))
             .map_err(io::Error::from)?;
         let modes = tcgetattr(&device).map_err(io::Error::from)?;
-        Ok(Self { shared: SHARED.get_or_init(|| Shared { device, modes, entered: AtomicBool::new(false) }) })
+        Ok(Self {
+            shared: SHARED.get_or_init(|| Shared {
+                device,
+                modes,
+                entered: AtomicBool::new(false),
+                mouse: AtomicBool::new(false),
+            }),
+        })
     }
 }
 
@@ -130,7 +143,11 @@ impl Device for Tty {
         DRAWS.set(true);
         self.shared.entered.store(true, Ordering::Release);
         tcsetattr(&self.shared.device, OptionalActions::Now, &self.shared.raw())?;
-        self.shared.write(&MODES.map(|(on, _)| on).concat())
+        let mut on = MODES.map(|(on, _)| on).concat();
+        if self.shared.mouse.load(Ordering::Acquire) {
+            on.push_str(MOUSE.0);
+        }
+        self.shared.write(&on)
     }
 
     fn leave(&mut self) {
@@ -162,6 +179,14 @@ impl Device for Tty {
             // Setting the modes that are set already changes nothing, and wakes all who wait for the terminal.
             let _ = tcsetattr(&self.shared.device, OptionalActions::Now, &self.shared.raw());
         }
+    }
+
+    fn set_mouse(&mut self, on: bool) -> io::Result<()> {
+        let was = self.shared.mouse.swap(on, Ordering::AcqRel);
+        if was == on || !self.shared.entered.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        self.shared.write(if on { MOUSE.0 } else { MOUSE.1 })
     }
 
     fn is_gone(&self) -> bool {
@@ -204,6 +229,9 @@ impl Shared {
             return;
         }
         let mut off = CUT_OFF.to_owned();
+        if self.mouse.load(Ordering::Acquire) {
+            off.push_str(MOUSE.1);
+        }
         off.extend(MODES.iter().rev().map(|(_, off)| *off));
         // Nothing can be done about a terminal that refuses, and the program is on its way out.
         let _ = self.write(&off);
@@ -317,6 +345,9 @@ mod tests {
 
     #[test]
     fn everything_that_is_switched_on_is_switched_off() {
+        let mouse = (MOUSE.0.replace('h', "l"), MOUSE.1.to_owned());
+        let halves = |text: &str| text.split_inclusive('l').map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(halves(&mouse.0).into_iter().rev().collect::<Vec<_>>(), halves(&mouse.1));
         for (on, off) in MODES {
             let (on, off) = (on.trim_start_matches("\x1b[?"), off.trim_start_matches("\x1b[?"));
             assert_eq!(on[..on.len() - 1], off[..off.len() - 1]);

@@ -8,7 +8,7 @@ use ratatui::style::{Color, Modifier, Style};
 
 use super::definition::{DefinitionError, Source, nearest};
 
-const DEFAULT: &str = include_str!("../../themes/default.toml");
+const DEFAULT: &str = super::library::EMBEDDED_THEMES[0].1;
 
 /// The styles by role.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Theme {
     /// This theme with the roles of another file laid over it. `file` is named in errors only.
     pub fn with(&self, file: &str, text: &str) -> Result<Self, DefinitionError> {
         let source = Source::new(file, text);
-        let tables = source.tables()?;
+        let tables = source.document(&super::library::HEADS)?.tables;
         if let Some(table) = tables.iter().find(|table| table.name != "palette" && table.name != "roles") {
             let hint = nearest(&table.name, ["palette", "roles"]);
             return Err(source.error(
@@ -113,6 +113,16 @@ impl Theme {
         self.graph[number % self.graph.len()]
     }
 
+    /// The roles in the order in which a theme file lists them, each with its style.
+    pub fn styles(&self) -> Vec<(&'static str, Style)> {
+        self.clone().slots().into_iter().map(|(name, style)| (name, *style)).collect()
+    }
+
+    /// True if the theme paints a background of its own under everything.
+    pub fn has_background(&self) -> bool {
+        self.text.bg.is_some()
+    }
+
     fn slots(&mut self) -> Vec<(&'static str, &mut Style)> {
         let [first, second, third, fourth, fifth, sixth] = &mut self.graph;
         vec![
@@ -142,7 +152,7 @@ impl Theme {
     }
 }
 
-const MODIFIERS: [(&str, Modifier); 6] = [
+pub(super) const MODIFIERS: [(&str, Modifier); 6] = [
     ("bold", Modifier::BOLD),
     ("dim", Modifier::DIM),
     ("italic", Modifier::ITALIC),
@@ -207,7 +217,7 @@ mod tests {
 
     #[test]
     fn the_embedded_theme_names_every_role() {
-        let tables = Source::new("default", DEFAULT).tables().expect("valid");
+        let tables = Source::new("default", DEFAULT).document(&super::super::library::HEADS).expect("valid").tables;
         let mut named: Vec<_> = tables
             .iter()
             .filter(|table| table.name == "roles")

@@ -7,6 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::paint::{Paint, fit, skip_columns, width};
+use super::pointer::Hit;
 use super::{overlay, panel};
 use crate::app::action;
 use crate::app::condition;
@@ -24,9 +25,17 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>) {
     if area.width == 0 || area.height == 0 {
         return;
     }
+    // The ground of the theme, under everything; one without a ground leaves the terminal's own.
+    frame.buffer_mut().set_style(area, paint.theme.text);
+    if let Some(hits) = paint.hits {
+        hits.clear();
+    }
     let [header, body, footer] = rows(area);
     draw_header(frame, model, paint, header);
     draw_body(frame, model, paint, body);
+    if !model.screen.overlays.is_empty() || !model.prompts.is_empty() {
+        paint.hit(body, Hit::Nothing); // what is covered cannot be clicked
+    }
     for layer in &model.screen.overlays {
         match layer {
             Overlay::Help { scroll } => overlay::help::draw(frame, model, paint, body, *scroll),
@@ -58,7 +67,7 @@ pub fn body(area: Rect) -> Rect {
 fn draw_body(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, body: Rect) {
     if body.width < NARROW {
         match model.screen.focus {
-            Focus::Tree => panel::tree::draw(frame, model, paint, body),
+            Focus::Tree => draw_tree(frame, model, paint, body),
             Focus::Panel => draw_panel(frame, model, paint, body),
         }
         return;
@@ -70,19 +79,39 @@ fn draw_body(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, body: Rect)
     };
     let [tree, border, panel] =
         Layout::horizontal([Constraint::Length(tree_width), Constraint::Length(1), Constraint::Min(0)]).areas(body);
-    panel::tree::draw(frame, model, paint, tree);
+    draw_tree(frame, model, paint, tree);
     let rule: Vec<Line<'_>> =
         (0..border.height).map(|_| Line::styled(paint.glyphs.vertical, paint.theme.border)).collect();
     frame.render_widget(Paragraph::new(rule), border);
     draw_panel(frame, model, paint, panel);
 }
 
+fn draw_tree(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) {
+    if let Some(hits) = paint.hits {
+        hits.set_tree(area);
+    }
+    panel::tree::draw(frame, model, paint, area);
+}
+
+/// The name of the action that shows a panel.
+fn action_of(panel: Panel) -> &'static str {
+    match panel {
+        Panel::GuestLink => "panel-guest",
+        Panel::Live => "panel-live",
+        Panel::Events => "panel-events",
+    }
+}
+
 fn draw_panel(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) {
     let [tabs, content] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
     let focused = model.screen.focus == Focus::Panel;
     let mut spans = vec![Span::raw(" ")];
+    let mut x = tabs.x.saturating_add(1);
     for panel in Panel::ALL {
         let label = format!("{} {}", panel.number(), panel.title());
+        let wide = u16::try_from(width(&label)).unwrap_or(u16::MAX);
+        paint.hit(Rect { x, width: wide, ..tabs }.intersection(tabs), Hit::Action(action_of(panel)));
+        x = x.saturating_add(wide).saturating_add(2);
         let style = if panel != model.screen.panel {
             paint.theme.dim
         } else if focused {
@@ -141,7 +170,10 @@ fn draw_header(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rec
         1 => counts.push("1 QUESTION".to_owned()),
         more => counts.push(format!("{more} QUESTIONS")),
     }
-    let right = format!(" {}  {} ", counts.join("  "), format::clock(model.now, paint.zone));
+    // On a slow line a clock that moves each second is a packet each second.
+    let step = if model.screen.look.low_bandwidth { 5 } else { 1 };
+    let now = model.now - jiff::SignedDuration::from_secs(model.now.as_second().rem_euclid(step));
+    let right = format!(" {}  {} ", counts.join("  "), format::clock(now, paint.zone));
     let right_width = width(&right).min(usize::from(area.width));
     let [left_area, right_area] =
         Layout::horizontal([Constraint::Min(0), Constraint::Length(u16::try_from(right_width).unwrap_or(u16::MAX))])
@@ -186,6 +218,12 @@ fn draw_footer(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rec
         let needed = width(&key) + 1 + width(action.hint) + 2;
         if used + needed > usize::from(area.width) {
             break;
+        }
+        if model.prompts.is_empty() {
+            // A question is answered by a key that was meant, not by a click that slipped.
+            let cells = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
+            let place = Rect { x: area.x.saturating_add(cells(used)), width: cells(needed - 2), ..area };
+            paint.hit(place.intersection(area), Hit::Action(action.name));
         }
         used += needed;
         spans.push(Span::styled(key, paint.theme.footer_key));

@@ -13,6 +13,7 @@ mod overlay;
 mod palette;
 mod panels;
 mod settings;
+mod surroundings;
 mod targets;
 mod text;
 
@@ -22,6 +23,8 @@ use super::effect::Effect;
 use super::model::Model;
 use super::questions::{self, Front};
 use super::screen::{Editing, Focus, Overlay, Purpose, Screen};
+
+pub(in crate::app) use motion::select_node;
 
 /// What is said instead of opening something under a question, where it could be neither read nor closed.
 const QUESTION_FIRST: &str = "the question comes first: its keys stand in it";
@@ -94,6 +97,10 @@ pub const ALL: &[&Action] = &[
     &answer::CLEAR_SECRET,
     &answer::REUSE_SECRET,
     &answer::REFUSE_SECRET,
+    &surroundings::RELOAD,
+    &surroundings::EDIT,
+    &surroundings::LOW_BANDWIDTH,
+    &surroundings::MOUSE,
     &leave::SUSPEND,
     &leave::REDRAW,
 ];

@@ -137,7 +137,7 @@ fn tree_row(model: &mut Model, steps: isize) {
 }
 
 /// Selects a row of the tree; another target's panels begin at their tops.
-pub(super) fn select_node(model: &mut Model, next: Node) {
+pub(in crate::app) fn select_node(model: &mut Model, next: Node) {
     if model.selected_target() != Some(next.target()) {
         model.screen.guest.selected = None;
         model.screen.guest.cell = 0;

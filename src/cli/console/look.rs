@@ -2,34 +2,59 @@
 
 use std::sync::Arc;
 
-use super::super::{Failure, Session};
+use super::super::{Failure, Session, library};
 use crate::app::LookChoice;
 use crate::app::action;
 use crate::config::settings::Whence;
 use crate::fabric::Text;
 use crate::tui::{self, GlyphSet, Look, Looks};
 
+/// The looks that there are, those of the user's directory among them; what is broken is left out, unless it was chosen.
+pub fn looks(session: &Session) -> Result<Looks, Failure> {
+    let (settings, library) = (&session.settings, &session.library);
+    let theme = library.theme(&settings.theme.value).and_then(|theme| theme.definition.as_ref().err());
+    let keymap = library.keymap(&settings.keymap.value).and_then(|keymap| keymap.definition.as_ref().err());
+    let broken: Vec<_> = theme.into_iter().chain(keymap).map(library::defect).collect();
+    if !broken.is_empty() {
+        return Err(Failure::Usage(broken));
+    }
+    let names: Vec<&str> = action::ALL.iter().map(|action| action.name).collect();
+    let embedded = Looks::embedded(&names);
+    let mut looks = embedded.map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?;
+    for theme in &library.themes {
+        if let Ok(definition) = &theme.definition {
+            looks.add_theme(&theme.name, definition.clone());
+        }
+    }
+    for keymap in &library.keymaps {
+        if let Ok(definition) = &keymap.definition {
+            looks.add_keymap(&keymap.name, definition.clone());
+        }
+    }
+    Ok(looks)
+}
+
 /// The look that the settings of the session ask for.
 pub fn look(session: &Session) -> Result<Look, Failure> {
+    let (look, unknown) = Look::new(Arc::new(looks(session)?), &wished(session), tui::colours_wanted());
+    debug_assert!(unknown.is_empty(), "whoever opened the session looked: {unknown:?}");
+    Ok(look)
+}
+
+/// What the settings of the session wish for.
+pub fn wished(session: &Session) -> LookChoice {
     let settings = &session.settings;
     // A terminal that was told to speak no UTF-8 gets none, unless someone chose glyphs.
-    let set = match settings.glyphs.whence {
+    let glyphs = match settings.glyphs.whence {
         Whence::Default if !locale_is_utf8(|name| std::env::var(name).ok()) => GlyphSet::Ascii,
         _ => settings.glyphs.value,
     };
-    let names: Vec<&str> = action::ALL.iter().map(|action| action.name).collect();
-    let looks = Looks::embedded(&names).map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?;
-    let wished = LookChoice {
+    LookChoice {
         theme: Text::new(&settings.theme.value),
         keymap: Text::new(&settings.keymap.value),
-        glyphs: set,
+        glyphs,
         low_bandwidth: settings.low_bandwidth.value,
-        mouse: false,
-    };
-    let (look, unknown) = Look::new(Arc::new(looks), &wished, tui::colours_wanted());
-    match unknown.into_iter().next() {
-        None => Ok(look),
-        Some(sentence) => Err(Failure::Internal(color_eyre::eyre::eyre!(sentence))),
+        mouse: settings.mouse.value,
     }
 }
 

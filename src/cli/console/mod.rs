@@ -1,6 +1,7 @@
 //! The console: what runs when no command is given.
 
 mod look;
+mod reload;
 mod started;
 
 use std::time::Duration;
@@ -8,19 +9,22 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use ratatui::Frame;
 use ratatui::layout::{Rect, Size};
+use tokio::sync::mpsc;
 
-use super::{Exit, Failure, Session};
+use super::{Exit, Failure, Session, plain};
 use crate::app::action::{self, Context};
 use crate::app::model::{self, Model, TargetKind};
 use crate::app::{Effect, LookChoice, Message, update};
-use crate::config::Defect;
 use crate::config::inventory::{Kind, Target};
 use crate::engine::plan::{Options, TargetPlan};
 use crate::engine::run::Engine;
 use crate::engine::targets;
 use crate::fabric::{TargetId, Text, Timestamp};
 use crate::tui::paint::Paint;
+use crate::tui::pointer::HitMap;
 use crate::tui::{self, Look, Program, SecretPrompt, Tty, Typed, overlay, view};
+
+pub use reload::Configuration;
 
 /// What a console is opened on.
 pub struct Setup {
@@ -32,64 +36,92 @@ pub struct Setup {
     pub period: Duration,
     /// How it looks.
     pub look: Look,
+    /// True for linear text in place of a screen.
+    pub plain: bool,
+    /// Where its configuration comes from, if from files: then it can be edited and read again.
+    pub configuration: Option<Configuration>,
     /// Does what the engine does not do, as the faults of the embedded lab; false for what is not its own either.
     pub beside: Box<dyn FnMut(&Effect) -> bool>,
 }
 
 /// Opens the console on the targets of the session, until the user leaves it.
 pub fn run(session: &Session) -> Result<Exit, Failure> {
-    if session.settings.plain.value {
-        let what = "the console has no plain form yet; `rdmascope snapshot` prints linear text";
-        return Err(Defect::somewhere("--plain", what).into());
-    }
     let resolver = session.resolver();
-    open(setup(session, session.targets.iter().map(|target| targets::plan(target, &resolver)).collect())?)
+    let plans = session.targets.iter().map(|target| targets::plan(target, &resolver)).collect();
+    open(Setup { configuration: Some(Configuration::of(session)), ..setup(session, plans)? })
 }
 
-/// A console on the targets of the session, which are reached like this.
+/// A console on the targets of the session, which are reached like this. Its configuration is not read again.
 pub fn setup(session: &Session, plans: Vec<TargetPlan>) -> Result<Setup, Failure> {
+    let look = look::look(session)?;
     Ok(Setup {
         plans,
         model: model(session),
         period: session.period(),
-        look: look::look(session)?,
+        look,
+        plain: session.settings.plain.value,
+        configuration: None,
         beside: Box::new(|_| false),
     })
 }
 
 /// Opens a console, until the user leaves it.
 pub fn open(setup: Setup) -> Result<Exit, Failure> {
-    let Setup { plans, mut model, period, look, mut beside } = setup;
+    let Setup { plans, mut model, period, look, plain, configuration, mut beside } = setup;
     model.options.offered = look.looks.offered();
     model.options.look = look.chosen.clone();
     model.screen.look = look.chosen.clone();
     // Before anything is started: without a terminal nothing may run on a target.
-    let terminal = Tty::open().map_err(|error| Failure::Terminal(error.to_string(), error.exit_code()))?;
-    tui::install_panic_hook();
+    let terminal = if plain {
+        None
+    } else {
+        let terminal = Tty::open().map_err(|error| Failure::Terminal(error.to_string(), error.exit_code()))?;
+        tui::install_panic_hook();
+        Some(terminal)
+    };
     let options = Options { period, ..Options::default() };
     let (engine, messages) =
         Engine::start(plans, &options).map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?;
-    let console = Console { model, zone: TimeZone::system() };
+    let (reloaded, reloads) = mpsc::channel(4);
+    let editor = Box::new(reload::editor(configuration.clone()));
     let engine = std::rc::Rc::new(engine);
     let hands = engine.clone();
-    let ended = tui::show(console, look, terminal, messages, move |effect| {
-        if !hands.run(&effect) {
-            beside(&effect);
+    let effects = move |effect: Effect| match (&effect, &configuration) {
+        (Effect::Reload, Some(configuration)) => configuration.reload(&reloaded),
+        (Effect::Open(target), Some(configuration)) => {
+            if let Some(plan) = configuration.plan(target) {
+                hands.open(plan);
+            }
         }
-    });
+        _ => {
+            if !hands.run(&effect) {
+                beside(&effect);
+            }
+        }
+    };
+    let ended = match terminal {
+        Some(terminal) => {
+            let console = Console { model, zone: TimeZone::system(), hits: HitMap::default() };
+            let surroundings = tui::Surroundings { reloads, editor };
+            let ended = tui::show(console, look, terminal, messages, effects, surroundings);
+            ended.map_err(Failure::Internal).map(|exit| match exit {
+                tui::Exit::Quit => Exit::Done,
+                other => Exit::Signal(other.code()),
+            })
+        }
+        None => plain::run(plain::Inputs { model, messages, reloads, effects: Box::new(effects) }),
+    };
     if let Some(engine) = std::rc::Rc::into_inner(engine) {
         engine.shutdown();
     }
-    match ended.map_err(Failure::Internal)? {
-        tui::Exit::Quit => Ok(Exit::Done),
-        other => Ok(Exit::Signal(other.code())),
-    }
+    ended
 }
 
 /// The model that runs on the screen.
 struct Console {
     model: Model,
     zone: TimeZone,
+    hits: HitMap,
 }
 
 impl Program for Console {
@@ -103,7 +135,12 @@ impl Program for Console {
 
     fn draw(&self, frame: &mut Frame<'_>, look: &Look, typed: Typed<'_>) {
         let Look { theme, glyphs, keymap, .. } = look;
-        view::draw(frame, &self.model, Paint { theme, glyphs, keymap, zone: &self.zone, typed });
+        let hits = self.model.screen.look.mouse.then_some(&self.hits);
+        view::draw(frame, &self.model, Paint { theme, glyphs, keymap, zone: &self.zone, typed, hits });
+    }
+
+    fn hits(&self) -> Option<&HitMap> {
+        Some(&self.hits)
     }
 
     fn secret_prompt(&self) -> Option<SecretPrompt> {

@@ -15,7 +15,9 @@ pub fn settings(session: &Session) -> Vec<Started> {
         .map(|name| {
             let (value, whence) = session.settings.get(name);
             let value = match name {
-                Name::LowBandwidth | Name::Plain => on_off(value == crate::config::settings::Given::Flag(true)),
+                Name::LowBandwidth | Name::Plain | Name::Mouse => {
+                    on_off(value == crate::config::settings::Given::Flag(true))
+                }
                 Name::Theme | Name::Keymap | Name::Glyphs | Name::PeriodMs | Name::SshConfig => value.to_string(),
             };
             started(name.key(), &value, &whence.to_string())

@@ -6,6 +6,7 @@ mod typing;
 
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -20,7 +21,8 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 use super::clipboard::Clipboard;
 use super::frame::{FrameLimiter, Reason};
 use super::keys::{self, Keys};
-use super::looks::Look;
+use super::looks::{Look, Looks};
+use super::pointer::{self, HitMap};
 use super::screen::Screen;
 use super::secret::{SecretLine, SecretPrompt, Typed};
 use super::seen::Seen;
@@ -37,6 +39,10 @@ const RETRY: Duration = Duration::from_millis(10);
 /// How often the loop looks whether the terminal still exists (its reader would spin on a dead one) and other threads live.
 const CHECK: Duration = Duration::from_millis(500);
 
+mod hand_over;
+
+pub use hand_over::Editor;
+
 /// What the loop runs: the model of the console, or a stand-in.
 pub trait Program {
     /// Where keys go now.
@@ -50,6 +56,10 @@ pub trait Program {
     /// Rows of questions that a screen of this size shows whole and that were not said to be seen yet; `None` if there is
     /// nothing that has to be seen.
     fn unseen(&self, size: Size) -> Option<Vec<u64>>;
+    /// Where things stood on the frame that was drawn last, for the mouse.
+    fn hits(&self) -> Option<&HitMap> {
+        None
+    }
     /// A number that changes whenever something visible changed.
     fn revision(&self) -> u64;
     /// The look that is wished for, if there is a choice.
@@ -70,6 +80,19 @@ pub struct Inputs {
     pub now: Box<dyn Fn() -> Instant>,
     /// Where copies go.
     pub clipboard: Clipboard,
+    /// What was read again.
+    pub reloads: mpsc::Receiver<Reloaded>,
+    /// Makes the editor's command line.
+    pub editor: Editor,
+}
+
+/// What came of reading the configuration again.
+#[derive(Debug)]
+pub struct Reloaded {
+    /// All looks, if all was well; else those in force stay.
+    pub looks: Option<Arc<Looks>>,
+    /// What the model is to know of it.
+    pub messages: Vec<Message>,
 }
 
 /// Why the console ended.
@@ -97,6 +120,7 @@ impl Exit {
 
 /// Runs a program on a terminal until the user, a signal or the terminal ends it. The terminal is left in every case.
 pub async fn run<P: Program, D: Device>(program: P, look: Look, inputs: Inputs, mut device: D) -> Result<Exit> {
+    device.set_mouse(look.chosen.mouse).wrap_err("the terminal refuses to be set up")?;
     device.enter().wrap_err("the terminal refuses to be set up")?;
     let screen = Screen::new(device.size(), look.colours)?;
     let console = Console {
@@ -112,6 +136,9 @@ pub async fn run<P: Program, D: Device>(program: P, look: Look, inputs: Inputs, 
         effects: inputs.effects,
         now: inputs.now,
         clipboard: inputs.clipboard,
+        editor: inputs.editor,
+        reloads: Some(inputs.reloads),
+        focused: true,
         program,
         look,
         device,
@@ -136,6 +163,11 @@ struct Console<P, D: Device> {
     effects: Box<dyn FnMut(Effect)>,
     now: Box<dyn Fn() -> Instant>,
     clipboard: Clipboard,
+    editor: Editor,
+    /// `None` once nobody can read anything again.
+    reloads: Option<mpsc::Receiver<Reloaded>>,
+    /// False while the terminal says that another window has the focus.
+    focused: bool,
     /// The revision of the program that was seen last.
     drawn: u64,
     /// A size that the screen does not have yet: of many only the last counts, and only when a frame is drawn.
@@ -156,6 +188,7 @@ enum Wanted {
     Exit(Exit),
     Suspend,
     Resume,
+    Edit,
 }
 
 /// What woke the loop.
@@ -164,6 +197,7 @@ enum Turn {
     Check,
     Event(Option<io::Result<Event>>),
     Message(Message),
+    Reloaded(Option<Reloaded>),
     SequenceEnds,
     Seen,
     Copied(String),
@@ -199,6 +233,7 @@ impl<P: Program, D: Device> Console<P, D> {
                 _ = check.tick() => Turn::Check,
                 event = next(&mut self.events) => Turn::Event(event),
                 Some(message) = messages.recv() => Turn::Message(message),
+                reloaded = reloaded(&mut self.reloads) => Turn::Reloaded(reloaded),
                 () = at(self.keys.deadline()) => Turn::SequenceEnds,
                 () = at(self.seen.due()) => Turn::Seen,
                 Some(said) = self.clipboard.outcome() => Turn::Copied(said),
@@ -210,6 +245,8 @@ impl<P: Program, D: Device> Console<P, D> {
                 Turn::Check => self.check(),
                 Turn::Event(event) => self.event(event)?,
                 Turn::Message(message) => self.update(message, Reason::News),
+                Turn::Reloaded(Some(reloaded)) => self.reloaded(reloaded),
+                Turn::Reloaded(None) => self.reloads = None,
                 Turn::SequenceEnds => self.keys.forget(),
                 Turn::Seen => {
                     if let Some(questions) = self.seen.take(Instant::now()) {
@@ -224,6 +261,7 @@ impl<P: Program, D: Device> Console<P, D> {
                 Some(Wanted::Exit(exit)) => return Ok(exit),
                 Some(Wanted::Suspend) => self.suspend()?,
                 Some(Wanted::Resume) => self.resume()?,
+                Some(Wanted::Edit) => self.edit(messages, signals).await?,
                 None => {}
             }
             self.draw_if_due()?;
@@ -279,6 +317,7 @@ impl<P: Program, D: Device> Console<P, D> {
                 None
             }
             Some(Ok(Event::Key(key))) => {
+                self.focus(true); // whoever types here is here, whatever the terminal forgot to say
                 self.keys.press(&self.look.keymap, self.program.context(), key, Instant::now())
             }
             Some(Ok(Event::Paste(text))) => keys::paste(self.program.context(), &text),
@@ -287,7 +326,15 @@ impl<P: Program, D: Device> Console<P, D> {
                 self.limiter.request(Reason::News);
                 None
             }
-            Some(Ok(_)) => None,
+            Some(Ok(Event::FocusGained)) => {
+                self.focus(true);
+                None
+            }
+            Some(Ok(Event::FocusLost)) => {
+                self.focus(false);
+                None
+            }
+            Some(Ok(Event::Mouse(event))) => self.program.hits().and_then(|hits| pointer::message(hits, event)),
             Some(Err(error)) if error.kind() == ErrorKind::Interrupted => None,
             Some(Err(error)) => return Err(told("the terminal cannot be read", &error)),
             None => {
@@ -305,6 +352,7 @@ impl<P: Program, D: Device> Console<P, D> {
         for effect in self.program.update(message) {
             match effect {
                 Effect::Quit => self.wanted = Some(Wanted::Exit(Exit::Quit)),
+                Effect::EditConfiguration => self.wanted = self.wanted.or(Some(Wanted::Edit)),
                 Effect::Suspend => self.wanted = self.wanted.or(Some(Wanted::Suspend)),
                 Effect::Redraw => {
                     self.resized = Some(self.device.size());
@@ -348,12 +396,44 @@ impl<P: Program, D: Device> Console<P, D> {
 
     fn change_look(&mut self, wished: &LookChoice) {
         let unknown = self.look.change(wished);
-        self.limiter.set_pace(self.look.pace);
+        self.set_pace();
+        if let Err(error) = self.device.set_mouse(wished.mouse) {
+            self.say(&format!("the terminal refuses the mouse: {error}"));
+        }
         self.keys.forget();
         self.limiter.request(Reason::Answer);
         for sentence in unknown {
             self.say(&sentence);
         }
+    }
+
+    /// Takes in what was read again: definitions first, then what the model makes of it.
+    fn reloaded(&mut self, reloaded: Reloaded) {
+        if let Some(looks) = reloaded.looks {
+            self.look.looks = looks;
+            let chosen = self.look.chosen.clone();
+            // A name that is gone is told when the model, which hears of it next, chooses another.
+            self.look.change(&chosen);
+            self.keys.forget();
+        }
+        for message in reloaded.messages {
+            self.update(message, Reason::Answer);
+        }
+        self.limiter.request(Reason::Answer);
+    }
+
+    /// Takes in whether the terminal has the focus.
+    fn focus(&mut self, focused: bool) {
+        if self.focused != focused {
+            self.focused = focused;
+            self.set_pace();
+            self.limiter.request(Reason::News);
+        }
+    }
+
+    fn set_pace(&mut self) {
+        let pace = self.look.pace;
+        self.limiter.set_pace(if self.focused { pace } else { pace.unwatched() });
     }
 
     /// Gives the terminal to the shell until it gives it back.
@@ -453,6 +533,14 @@ async fn arrived<S: Stream + Unpin>(events: &mut Option<S>) -> Option<Option<S::
     .await
 }
 
+/// What was read again; waits for ever once nobody can read anything again.
+async fn reloaded(reloads: &mut Option<mpsc::Receiver<Reloaded>>) -> Option<Reloaded> {
+    match reloads {
+        Some(reloads) => reloads.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Waits for a moment; for ever if there is none.
 async fn at(moment: Option<Instant>) {
     match moment {
@@ -461,5 +549,7 @@ async fn at(moment: Option<Instant>) {
     }
 }
 
+#[cfg(test)]
+mod surroundings_tests;
 #[cfg(test)]
 mod tests;

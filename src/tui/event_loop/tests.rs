@@ -9,23 +9,23 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use futures::stream;
 use tokio::task::LocalSet;
 
-use super::*;
+pub(super) use super::*;
 use crate::app::Answer;
 use crate::app::copy::CopyText;
-use crate::tui::frame::Pace;
+pub(super) use crate::tui::frame::Pace;
 use crate::tui::glyphs::GlyphSet;
-use crate::tui::keymap::Keymap;
+pub(super) use crate::tui::keymap::Keymap;
 use crate::tui::looks::Looks;
-use crate::tui::testing::actions;
+pub(super) use crate::tui::testing::actions;
 
 mod copies_and_looks;
 mod questions;
 
 /// What the test and the loop share.
 #[derive(Default)]
-struct Shared {
+pub(super) struct Shared {
     /// What was done to the terminal and the program, in order.
-    log: RefCell<Vec<String>>,
+    pub(super) log: RefCell<Vec<String>>,
     /// What the terminal has taken.
     bytes: RefCell<Vec<u8>>,
     /// Bytes that the terminal still takes; `None`: all.
@@ -34,16 +34,17 @@ struct Shared {
     no_shell: Cell<bool>,
     nudged: Cell<u32>,
     size: Cell<Size>,
-    drawn: Cell<u32>,
-    live_streams: Cell<u32>,
+    pub(super) drawn: Cell<u32>,
+    pub(super) live_streams: Cell<u32>,
     revision: Cell<u64>,
+    mouse: Cell<bool>,
     context: Cell<Option<Context>>,
     /// What is to be shown.
     text: RefCell<String>,
     /// How far the clock of the loop goes on with every message.
     cost: Cell<Duration>,
     clock: Cell<Duration>,
-    effects: RefCell<Vec<Effect>>,
+    pub(super) effects: RefCell<Vec<Effect>>,
     /// What the next copy holds.
     to_copy: RefCell<String>,
 }
@@ -53,7 +54,7 @@ impl Shared {
         self.log.borrow_mut().push(what.into());
     }
 
-    fn noted(&self) -> Vec<String> {
+    pub(super) fn noted(&self) -> Vec<String> {
         std::mem::take(&mut self.log.borrow_mut())
     }
 
@@ -61,7 +62,7 @@ impl Shared {
         CopyText::lines([self.to_copy.borrow().as_str()]).expect("something to copy")
     }
 
-    fn shown(&self) -> String {
+    pub(super) fn shown(&self) -> String {
         let size = self.size.get();
         let cells = |cells| NonZeroU16::new(cells).expect("a size");
         let mut parser = vt100::Parser::new(cells(size.height), cells(size.width), 0);
@@ -71,8 +72,8 @@ impl Shared {
 }
 
 struct FakeTerminal {
-    shared: Rc<Shared>,
-    typed: Rc<RefCell<mpsc::UnboundedReceiver<io::Result<Event>>>>,
+    pub(super) shared: Rc<Shared>,
+    pub(super) typed: Rc<RefCell<mpsc::UnboundedReceiver<io::Result<Event>>>>,
 }
 
 /// Counts the streams that are alive.
@@ -114,6 +115,13 @@ impl Device for FakeTerminal {
 
     fn resume(&mut self) -> io::Result<()> {
         self.shared.note("resume");
+        Ok(())
+    }
+
+    fn set_mouse(&mut self, on: bool) -> io::Result<()> {
+        if self.shared.mouse.replace(on) != on {
+            self.shared.note(if on { "mouse on" } else { "mouse off" });
+        }
         Ok(())
     }
 
@@ -181,6 +189,15 @@ impl Program for FakeProgram {
             "suspend" => vec![Effect::Suspend],
             "redraw" => vec![Effect::Redraw],
             "copy" => vec![Effect::Copy { text: self.0.copied(), what: "raw text" }],
+            "edit-configuration" => vec![Effect::EditConfiguration],
+            "toggle-mouse" => {
+                self.1.mouse = !self.1.mouse;
+                Vec::new()
+            }
+            "toggle-low-bandwidth" => {
+                self.1.low_bandwidth = !self.1.low_bandwidth;
+                Vec::new()
+            }
             "help" => vec![Effect::Answer { id: 7, answer: Answer::Accept }],
             _ => Vec::new(),
         }
@@ -209,16 +226,21 @@ impl Program for FakeProgram {
 }
 
 /// The loop at work, and everything that it listens to.
-struct Bench {
-    shared: Rc<Shared>,
-    typed: mpsc::UnboundedSender<io::Result<Event>>,
-    messages: mpsc::Sender<Message>,
-    signals: mpsc::Sender<Signal>,
+pub(super) struct Bench {
+    pub(super) shared: Rc<Shared>,
+    pub(super) typed: mpsc::UnboundedSender<io::Result<Event>>,
+    pub(super) messages: mpsc::Sender<Message>,
+    pub(super) signals: mpsc::Sender<Signal>,
+    pub(super) reload: mpsc::Sender<Reloaded>,
     ended: tokio::task::JoinHandle<Result<Exit>>,
 }
 
 impl Bench {
-    fn start(pace: Pace) -> Self {
+    pub(super) fn start(pace: Pace) -> Self {
+        Self::start_with(pace, Box::new(|| Err("there is no editor".to_owned())))
+    }
+
+    pub(super) fn start_with(pace: Pace, editor: Editor) -> Self {
         let shared = Rc::new(Shared::default());
         shared.size.set(Size::new(40, 5));
         let (typed, events) = mpsc::unbounded_channel();
@@ -231,6 +253,7 @@ impl Bench {
         let low_bandwidth = pace == Pace::LOW_BANDWIDTH;
         let wished = LookChoice { glyphs: GlyphSet::Ascii, low_bandwidth, ..LookChoice::default() };
         let (look, _) = Look::new(Arc::new(looks), &wished, true);
+        let (reload, reloads) = mpsc::channel(4);
         let start = Instant::now();
         let (clock, sink) = (Rc::clone(&shared), Rc::clone(&shared));
         let inputs = Inputs {
@@ -239,40 +262,46 @@ impl Bench {
             effects: Box::new(move |effect| sink.effects.borrow_mut().push(effect)),
             now: Box::new(move || start + clock.clock.get()),
             clipboard: Clipboard::new(None),
+            reloads,
+            editor,
         };
         let ended = tokio::task::spawn_local(run(FakeProgram(Rc::clone(&shared), wished), look, inputs, terminal));
-        Self { shared, typed, messages, signals, ended }
+        Self { shared, typed, messages, signals, reload, ended }
     }
 
-    fn key(&self, code: KeyCode) {
+    pub(super) fn key(&self, code: KeyCode) {
         self.typed.send(Ok(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)))).expect("the loop runs");
     }
 
-    fn keys(&self, text: &str) {
+    pub(super) fn keys(&self, text: &str) {
         text.chars().for_each(|character| self.key(KeyCode::Char(character)));
     }
 
-    fn message(&self, id: u64) {
+    pub(super) fn event(&self, event: Event) {
+        self.typed.send(Ok(event)).expect("the loop runs");
+    }
+
+    pub(super) fn message(&self, id: u64) {
         self.messages.try_send(Message::Withdrawn { id }).expect("the loop runs");
     }
 
     /// Lets some of the virtual time pass.
-    async fn pass(&self, milliseconds: u64) {
+    pub(super) async fn pass(&self, milliseconds: u64) {
         tokio::time::sleep(Duration::from_millis(milliseconds)).await;
     }
 
     /// Lets enough time pass for all that was sent.
-    async fn settle(&self) {
+    pub(super) async fn settle(&self) {
         self.pass(2_000).await;
     }
 
-    async fn exit(self) -> Exit {
+    pub(super) async fn exit(self) -> Exit {
         self.ended.await.expect("no panic").expect("no error")
     }
 }
 
 /// Runs a test on virtual time.
-fn on_virtual_time(test: impl Future<Output = ()>) {
+pub(super) fn on_virtual_time(test: impl Future<Output = ()>) {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime");
     LocalSet::new().block_on(&runtime, test);
@@ -560,7 +589,7 @@ fn other_effects_go_outside() {
 #[test]
 fn the_console_outlives_its_engine() {
     on_virtual_time(async {
-        let Bench { shared, typed, messages, signals: _signals, ended } = Bench::start(Pace::NORMAL);
+        let Bench { shared, typed, messages, signals: _signals, reload: _reload, ended } = Bench::start(Pace::NORMAL);
         drop(messages);
         tokio::time::sleep(Duration::from_secs(2)).await;
         typed.send(Ok(Event::Key(KeyEvent::new(KeyCode::Char('q'), KeyModifiers::NONE)))).expect("sent");

@@ -6,10 +6,12 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::super::paint::{Paint, fit, offset, width, wrap};
+use super::super::pointer::Hit;
 use crate::app::events::Event;
 use crate::app::format;
 use crate::app::message::Severity;
 use crate::app::model::Model;
+use crate::app::pointer::Pointed;
 use crate::app::screen::Focus;
 
 /// Draws the panel.
@@ -33,10 +35,14 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
     // Where there is little room, names stand without a column of their own.
     let target_room = if room < 80 { 0 } else { target_room.unwrap_or(0).min(room / 4) };
     let height = usize::from(list.height);
+    let first = offset(position, shown.len(), height.max(1));
+    for (y, event) in (list.top()..list.bottom()).zip(&shown[first..]) {
+        paint.hit(Rect { y, height: 1, ..list }, Hit::Thing(Pointed::Event(event.number)));
+    }
     let lines: Vec<Line<'_>> = shown
         .iter()
         .enumerate()
-        .skip(offset(position, shown.len(), height.max(1)))
+        .skip(first)
         .take(height)
         .map(|(index, event)| {
             let is_mark = model.marks.of_event(event.number).is_some();

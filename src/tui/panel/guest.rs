@@ -7,10 +7,12 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::super::paint::{Paint, fit, offset, width, wrap};
+use super::super::pointer::Hit;
 use super::heading::target_lines;
 use crate::app::condition;
 use crate::app::guest_link::{self, Row};
 use crate::app::model::Model;
+use crate::app::pointer::Pointed;
 use crate::app::screen::Focus;
 
 /// Draws the panel.
@@ -29,13 +31,15 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
     let label_room = label_room(&rows, room);
     let mut body: Vec<Line<'_>> = Vec::new();
     let mut position = 0;
-    for row in &rows {
+    let mut row_of_line: Vec<u32> = Vec::new();
+    for (number, row) in (0u32..).zip(&rows) {
         let chosen = focused && Some(&row.key) == selected;
         if chosen {
             position = body.len();
         }
         let cell = chosen.then_some(model.screen.guest.cell);
         body.extend(row_lines(row, paint, room, label_room, cell, stale));
+        row_of_line.resize(body.len(), number);
     }
     if rows.is_empty() {
         let text = if model.screen.filter.is_empty() { " nothing was read yet" } else { " nothing passes the filter" };
@@ -43,6 +47,10 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
     }
     let count = body.len();
     let first = if focused { offset(position, count, height.max(1)) } else { 0 };
+    let top = area.y.saturating_add(u16::try_from(lines.len()).unwrap_or(u16::MAX));
+    for (y, row) in (top..area.bottom()).zip(row_of_line.into_iter().skip(first)) {
+        paint.hit(Rect { y, height: 1, ..area }, Hit::Thing(Pointed::Guest(row)));
+    }
     let hidden = count.saturating_sub(first + height);
     let mut shown: Vec<Line<'_>> = body.into_iter().skip(first).take(height).collect();
     if hidden > 0

@@ -6,12 +6,14 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::super::paint::{Paint, fit, width, wrap};
+use super::super::pointer::Hit;
 use super::super::widget::graph::{self, Form, GraphSeries, TimeAxis};
 use super::heading::target_lines;
 use crate::app::format;
 use crate::app::live::{self, Ceiling, Graph, GraphUnit, LinePoint};
 use crate::app::marks::Mark;
 use crate::app::model::Model;
+use crate::app::pointer::Pointed;
 use crate::app::screen::Focus;
 use crate::fabric::{Attribute, Entity, Timestamp};
 
@@ -58,6 +60,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
     let mut y = body.y;
     for (graph, (index, height)) in heights.iter().map(|(index, height)| (&graphs[*index], (*index, *height))) {
         let place = Rect { y, height: height.min(body.bottom().saturating_sub(y)), ..body };
+        paint.hit(place, Hit::Thing(Pointed::Graph(u32::try_from(index).unwrap_or(u32::MAX))));
         draw_graph(frame, model, paint, place, graph, model.screen.focus == Focus::Panel && index == selected);
         y = y.saturating_add(height);
     }
@@ -304,6 +307,7 @@ fn draw_graph(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect
     widget.marks = &marks;
     widget.gap_seconds = live::GAP_PERIODS * model.options.period.as_secs_f64() + longest_step(graph);
     widget.gutter = GUTTER;
+    widget.sweeps = model.screen.look.low_bandwidth;
     widget.whole_numbers = unit == GraphUnit::Number;
     widget.cursor_seconds_ago = model.screen.live.cursor.map(f64::from);
     if let Ceiling::Known(value, name) = &graph.ceiling {

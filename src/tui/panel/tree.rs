@@ -6,8 +6,10 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::super::paint::{Paint, fit, offset, width};
+use super::super::pointer::Hit;
 use crate::app::condition::{self, Gravity};
 use crate::app::model::Model;
+use crate::app::pointer::Pointed;
 use crate::app::screen::Focus;
 use crate::app::tree::{self, Node};
 
@@ -27,10 +29,15 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
     let position = rows.iter().position(|row| Some(&row.node) == selected).unwrap_or(0);
     let height = usize::from(list.height);
     let room = usize::from(list.width);
+    let first = offset(position, rows.len(), height);
+    for (y, row) in (list.top()..list.bottom()).zip(first..rows.len()) {
+        let row = u32::try_from(row).unwrap_or(u32::MAX);
+        paint.hit(Rect { y, height: 1, ..list }, Hit::Thing(Pointed::Tree(row)));
+    }
     let lines: Vec<Line<'_>> = rows
         .iter()
         .enumerate()
-        .skip(offset(position, rows.len(), height))
+        .skip(first)
         .take(height)
         .map(|(index, row)| {
             let mark = match row.folded {

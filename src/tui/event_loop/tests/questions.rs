@@ -42,7 +42,7 @@ impl Program for RealProgram {
     fn draw(&self, frame: &mut Frame, look: &Look, typed: Typed<'_>) {
         let Look { theme, glyphs, keymap, .. } = look;
         let zone = jiff::tz::TimeZone::UTC;
-        view::draw(frame, &self.model, Paint { theme, glyphs, keymap, zone: &zone, typed });
+        view::draw(frame, &self.model, Paint { theme, glyphs, keymap, zone: &zone, typed, hits: None });
     }
 
     fn secret_prompt(&self) -> Option<SecretPrompt> {
@@ -85,6 +85,8 @@ impl Desk {
             effects: Box::new(move |effect| sink.effects.borrow_mut().push(effect)),
             now: Box::new(Instant::now),
             clipboard: Clipboard::new(None),
+            reloads: mpsc::channel(1).1,
+            editor: Box::new(|| Err("no editor".to_owned())),
         };
         let targets = ["one", "two"].map(|name| (TargetId::new(name), Target::new(TargetKind::Linux)));
         let model = Model::new(targets.to_vec(), Options::default(), Timestamp::UNIX_EPOCH);

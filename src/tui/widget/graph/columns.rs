@@ -10,6 +10,8 @@ pub struct Axis {
     /// Columns of dots.
     count: u32,
     per_cell: u16,
+    /// True if columns stay where they are and the newest one goes round.
+    sweeps: bool,
 }
 
 impl Axis {
@@ -24,7 +26,29 @@ impl Axis {
             seconds_per_column,
             count,
             per_cell: columns_per_cell,
+            sweeps: false,
         })
+    }
+
+    /// The same axis on which columns stay where they are and the newest one goes round.
+    pub fn sweeping(self) -> Self {
+        Self { sweeps: true, ..self }
+    }
+
+    /// By how many columns a sweeping axis is turned to the right.
+    fn turn(self) -> usize {
+        if !self.sweeps {
+            return 0;
+        }
+        let last = (self.right_edge / self.seconds_per_column).floor();
+        self.index((last + 1.0).rem_euclid(f64::from(self.count))).unwrap_or(0)
+    }
+
+    /// How many columns are blank between the newest and the oldest one of a sweeping axis: a whole cell and the rest of
+    /// the one that the newest is in, so that the edge is seen in a plot of any width.
+    fn blank(self) -> usize {
+        let per_cell = usize::from(self.per_cell.max(1));
+        if self.sweeps { per_cell + (per_cell - self.turn() % per_cell) % per_cell } else { 0 }
     }
 
     /// The column of a moment some seconds before the right edge: 0 is the oldest; outside of the window it is negative or
@@ -50,7 +74,12 @@ impl Axis {
         let column = self.column(ago);
         // The window's very first moment may lie in the column before the first one.
         let column = if (0.0..=self.window).contains(&ago) { column.max(0.0) } else { column };
-        let cell = self.index(column)? / usize::from(self.per_cell);
+        let index = self.index(column)?;
+        if index < self.blank() {
+            return None;
+        }
+        let count = usize::try_from(self.count).ok()?;
+        let cell = (index + self.turn()) % count / usize::from(self.per_cell);
         u16::try_from(cell).ok()
     }
 }
@@ -93,9 +122,14 @@ pub fn columns(points: &[(f64, Option<f64>)], axis: Axis, gap: f64) -> Vec<Optio
         before = known.map(|value| (*ago, value));
     }
     let joined = sums.into_iter().zip(between);
-    joined
+    let mut columns: Vec<Option<Column>> = joined
         .map(|(sum, between)| if sum.count > 0.0 { Some(sum.column()) } else { between.map(Column::single) })
-        .collect()
+        .collect();
+    for column in columns.iter_mut().take(axis.blank()) {
+        *column = None;
+    }
+    columns.rotate_right(axis.turn());
+    columns
 }
 
 impl Sum {
@@ -183,6 +217,35 @@ mod tests {
         assert_eq!(early[..9], late[..9], "within one column nothing moves but the newest");
         let later = shown(62.5);
         assert_eq!(early[1..9], later[..8], "then all moves by one");
+    }
+
+    #[test]
+    fn a_sweeping_axis_changes_the_newest_column_and_the_blank_one_only() {
+        let series = |now: f64| -> Vec<(f64, Option<f64>)> {
+            (0..100).map(f64::from).filter(|at| *at <= now).map(|at| (now - at, Some((at * 7.0) % 11.0))).collect()
+        };
+        for per_cell in [1, 2] {
+            let sweep = |now: f64| Axis::new(now, 20.0, 20 / per_cell, per_cell).expect("an axis").sweeping();
+            let shown = |now: f64| means(&series(now), sweep(now), 9.0);
+            for now in 40..80 {
+                let now = f64::from(now);
+                let (before, after) = (shown(now), shown(now + 1.0));
+                let changed: Vec<usize> = (0..20).filter(|at| before[*at] != after[*at]).collect();
+                assert!(changed.len() <= 1 + usize::from(per_cell), "{now}: {changed:?}");
+                let place = (now as usize + 1) % 20;
+                assert_eq!(after[place], Some(((now + 1.0) * 7.0) % 11.0), "the newest stands at {place}");
+                let next_cell = (place / usize::from(per_cell) + 1) * usize::from(per_cell) % 20;
+                assert!((0..usize::from(per_cell)).all(|at| after[next_cell + at].is_none()), "{now}: {after:?}");
+                assert_eq!(sweep(now + 1.0).cell(0.0).map(usize::from), Some(place / usize::from(per_cell)));
+            }
+        }
+    }
+
+    #[test]
+    fn moments_of_a_sweeping_axis_stay_where_they_are() {
+        let at = |now: f64| Axis::new(now, 20.0, 20, 1).expect("an axis").sweeping().cell(now - 50.0);
+        assert_eq!([at(50.0), at(55.0), at(68.0)], [Some(10), Some(10), Some(10)]);
+        assert_eq!([at(69.0), at(75.0)], [None, None], "swept away");
     }
 
     #[test]

@@ -78,6 +78,9 @@ pub struct Graph<'a> {
     pub cursor_seconds_ago: Option<f64>,
     /// Marks, in the order of their moments: seconds before the right edge, and a letter or two.
     pub marks: &'a [(f64, &'a str)],
+    /// True if the newest column does not stand at the right but goes round as an oscilloscope's does, with a blank one
+    /// before it: then one column changes for each sample, and not all of them.
+    pub sweeps: bool,
     /// True if the values are numbers of things, of which there is no half.
     pub whole_numbers: bool,
     /// What stands before the number of the first row, where it fits: a unit.
@@ -105,6 +108,7 @@ impl<'a> Graph<'a> {
             ceiling: None,
             cursor_seconds_ago: None,
             marks: &[],
+            sweeps: false,
             whole_numbers: false,
             y_label: "",
             format,
@@ -183,6 +187,7 @@ impl<'a> Graph<'a> {
         for x in plot.x + from..plot.x + from + width {
             if let Some(cell) = buffer.cell_mut((x, plot.y + row)) {
                 cell.reset();
+                cell.set_style(self.theme.text); // the ground of the theme
             }
         }
         buffer.set_string(plot.x + from, plot.y + row, text, self.theme.ceiling);
@@ -213,6 +218,7 @@ impl<'a> Graph<'a> {
                 for cell in from..from + width {
                     if let Some(cell) = buffer.cell_mut((cell, y)) {
                         cell.reset();
+                        cell.set_style(self.theme.text);
                     }
                 }
                 buffer.set_stringn(from, y, letter, usize::from(width), self.theme.mark);
@@ -260,6 +266,7 @@ impl Widget for Graph<'_> {
         else {
             return;
         };
+        let axis = if self.sweeps { axis.sweeping() } else { axis };
         let drawn: Vec<_> = self.series.iter().map(|series| columns(series.points, axis, self.gap_seconds)).collect();
         let highest = drawn
             .iter()

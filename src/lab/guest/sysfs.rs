@@ -37,7 +37,8 @@ fn root_port<'a>(state: &'a State, bus: &str) -> Option<&'a str> {
 fn relative(from: &str, to: &str) -> String {
     let split = |path: &str| path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect::<Vec<_>>();
     let (from, to) = (split(from), split(to));
-    let shared = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+    // The kernel always names the target itself, also where it is a folder on the way.
+    let shared = from.iter().zip(&to[..to.len() - 1]).take_while(|(one, other)| one == other).count();
     let up = std::iter::repeat_n("..", from.len() - shared);
     up.chain(to[shared..].iter().map(String::as_str)).collect::<Vec<_>>().join("/")
 }

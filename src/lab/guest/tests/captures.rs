@@ -188,6 +188,8 @@ fn soft_roce_guest(lifetimes: (u32, u32)) -> Guest {
         ],
     );
     eth0.bus_device = Some(("virtio", "virtio0".to_owned()));
+    let driver = Driver { name: "virtio_net", version: "1.0.0".to_owned(), firmware: String::new() };
+    (eth0.driver, eth0.function) = (Some(driver.clone()), Some("0000:00:03.0".to_owned()));
     let mut eth1 = netdev(
         3,
         "eth1",
@@ -196,6 +198,7 @@ fn soft_roce_guest(lifetimes: (u32, u32)) -> Guest {
         vec![address("192.168.100.10", 24, None), address("fe80::5054:ff:fe00:111", 64, None)],
     );
     eth1.bus_device = Some(("virtio", "virtio1".to_owned()));
+    (eth1.driver, eth1.function) = (Some(driver), Some("0000:00:04.0".to_owned()));
     eth1.counted = NetCounters { bytes: (0, 726), packets: (0, 9), multicast: 0 };
     state.netdevs = vec![loopback(), eth0, eth1];
     state.nodes = vec![Node { processors: (0, 0), kibibytes: (594_640, 503_436) }];
@@ -307,6 +310,21 @@ fn ip_answers_as_the_real_one() {
     assert_eq!(both(&guest, "ip -j addr"), capture!("lab/ip-j-addr.txt"));
     let meminfo = super::file(&guest, "/sys/devices/system/node/node0/meminfo");
     assert!(capture!("lab/node0-meminfo.txt").starts_with(&meminfo), "{meminfo}");
+}
+
+#[test]
+fn links_lead_where_the_real_ones_lead() {
+    let guest = soft_roce_guest((1, 1));
+    let list = "stat -c %N /sys/class/net/* /sys/class/net/*/device/driver";
+    assert_eq!(both(&guest, list), capture!("guest-probes/linux.netdev-links.txt"));
+    let pci = pvrdma_guest();
+    assert_eq!(
+        pci.link("/sys/bus/pci/devices/0000:00:10.1/driver").as_deref(),
+        Some("../../../bus/pci/drivers/vmw_pvrdma"),
+        "as for the functions in guest-probes/linux.pci-drivers.txt"
+    );
+    let ours = pci.link("/sys/class/infiniband/rocep0s16f1/device");
+    assert_eq!(ours.as_deref(), Some("../../../0000:00:10.1"));
 }
 
 #[test]

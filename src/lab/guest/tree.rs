@@ -324,8 +324,11 @@ fn matches_from(pattern: &[char], name: &[char]) -> bool {
     }
 }
 
+/// First and last letter of each range in a bracket.
+type Ranges = Vec<(char, char)>;
+
 /// Reads `[...]` at the start of a pattern: its length, whether it is negated, and its ranges.
-fn bracket(pattern: &[char]) -> Option<(usize, bool, Vec<(char, char)>)> {
+fn bracket(pattern: &[char]) -> Option<(usize, bool, Ranges)> {
     let negated = matches!(pattern.get(1), Some('!' | '^'));
     let start = 1 + usize::from(negated);
     // A bracket right at the beginning stands for itself.

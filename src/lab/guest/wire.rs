@@ -43,6 +43,7 @@ impl Side {
     }
 
     /// The end across.
+    #[must_use]
     pub fn other(self) -> Self {
         match self {
             Self::A => Self::B,

@@ -1,5 +1,6 @@
 //! What the verbs library tells: `ibv_devices`, `ibv_devinfo`, `ibstat`.
 
+use crate::lab::guest::templates::Append as _;
 use std::net::IpAddr;
 
 use super::{Scene, fails, says};
@@ -63,7 +64,7 @@ pub fn devinfo(scene: &Scene<'_>, words: &[&str]) -> Answer {
                 IpAddr::V6(v6) => v6.to_string(),
             };
             let kind = kind.trim_start_matches("IB/");
-            more.push_str(&format!("\t\t\tGID[{index:>3}]:\t\t{value}, {kind}\n"));
+            more.add(format_args!("\t\t\tGID[{index:>3}]:\t\t{value}, {kind}\n"));
         }
     }
     let mtu = roce_mtu(moment.state.rdma_netdev().mtu.0).unwrap_or(256);

@@ -370,7 +370,8 @@ fn limits_and_status_keep_their_form() {
         text.lines()
             .filter_map(|line| line.strip_prefix(path)?.strip_prefix(':'))
             .map(|line| format!("{line}\n"))
-            .collect::<String>()
+            .collect::<Vec<_>>()
+            .concat()
     };
     let expected = without_path(capture!("guest-probes/linux.limits-login.txt"), "/proc/self/limits");
     let mut state = blank();

@@ -7,6 +7,7 @@ mod reader;
 mod stream;
 mod troubles;
 
+use crate::lab::guest::templates::Append as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -100,7 +101,7 @@ fn the_same_seed_and_the_same_time_give_the_same_answers() {
         for machine in &lab.machines {
             for command in commands {
                 let answer = run(&**machine, command, &root());
-                all.push_str(&format!("{command}\n{}{}{}\n", answer.stdout, answer.stderr, answer.status));
+                all.add(format_args!("{command}\n{}{}{}\n", answer.stdout, answer.stderr, answer.status));
             }
         }
         all

@@ -130,7 +130,7 @@ fn a_passed_through_adapter_counts_and_tells_its_rate() {
     assert_eq!(found.known(&device, Attribute::Driver), "mlx5_core");
     assert_eq!(found.known(&device, Attribute::Firmware), "20.35.1012");
     assert_eq!(found.known(&device, Attribute::HardwareType), "MT4123");
-    assert_eq!(found.known(&device, Attribute::NodeGuid), "0c42:a100:037c:1d30");
+    assert_eq!(found.known(&device, Attribute::NodeGuid), "0c42:a103:007c:1d30");
     assert_eq!(found.known(&device, Attribute::NodeDescription), "hca-a mlx5_0");
     for counters in [Attribute::ByteCounters, Attribute::PacketCounters, Attribute::ErrorCounters] {
         assert_eq!(found.known(&port, counters), "yes");

@@ -211,12 +211,10 @@ impl Tree {
                     next.push(format!("{folder}/{part}"));
                 }
             }
-            let is_last = wanted.peek().is_none();
-            next.retain(|path| {
-                // A link that leads nowhere is a file for a pattern, but no folder.
-                let there = if is_last { self.find(path, moment) } else { self.follow(path, moment) };
-                there.is_some()
-            });
+            // What a pattern found is there; what a name says may not be, and what is no folder has nothing in it.
+            if wanted.peek().is_none() && !is_pattern(part) {
+                next.retain(|path| self.find(path, moment).is_some());
+            }
             found = next;
         }
         found.sort_unstable();

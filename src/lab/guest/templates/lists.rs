@@ -1,7 +1,9 @@
 //! Capture: `lspci -nnk`, `lsmod`, `numactl --hardware`, `dpkg-query -W`, `ibv_devices` of a PVRDMA guest
 //! (tests/fixtures/pvrdma-guest, 16, 18, 19, 26, 28), and `/proc/modules`, `lspci`, `lspci -nn` of a Debian 12 guest.
 
-use super::without_colons;
+use std::net::IpAddr;
+
+use super::{gid_groups, without_colons};
 use crate::lab::guest::state::{Function, Module, Node};
 use crate::lab::guest::templates::Append as _;
 
@@ -91,6 +93,21 @@ pub fn numactl(nodes: &[Node]) -> String {
         }
         text.push('\n');
     }
+    text
+}
+
+/// `show_gids`: device, port, index, identifier, IPv4 address if it is one, version, interface.
+///
+/// Capture: tests/fixtures/public/58-show_gids-tabs-missing-version.txt, of an adapter without versions and interfaces.
+pub fn show_gids(rows: &[(&str, usize, IpAddr, &str, &str)]) -> String {
+    let mut text =
+        "DEV\tPORT\tINDEX\tGID\t\t\t\t\tIPv4  \t\tVER\tDEV\n---\t----\t-----\t---\t\t\t\t\t------------  \t---\t---\n"
+            .to_owned();
+    for (device, index, address, version, netdev) in rows {
+        let v4 = if address.is_ipv4() { format!("{address}  \t") } else { "\t\t".to_owned() };
+        text.add(format_args!("{device}\t1\t{index}\t{}\t{v4}{version}\t{netdev}\n", gid_groups(*address)));
+    }
+    text.add(format_args!("n_gids_found={}\n", rows.len()));
     text
 }
 

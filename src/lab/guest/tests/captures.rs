@@ -387,6 +387,17 @@ fn limits_and_status_keep_their_form() {
 }
 
 #[test]
+fn the_table_of_identifiers_has_the_tabs_of_the_real_one() {
+    let v6: IpAddr = "fe80::ff:fe00:1".parse().expect("an address");
+    let v4: IpAddr = "192.0.2.100".parse().expect("an address");
+    let rows = [("qedr0", 0, v6, "", ""), ("qedr0", 1, v4, "", "")];
+    // The capture lost what stood at the ends of its lines.
+    let trimmed = |text: &str| text.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>();
+    let capture = capture!("public/58-show_gids-tabs-missing-version.txt");
+    assert_eq!(trimmed(&templates::lists::show_gids(&rows)), trimmed(capture));
+}
+
+#[test]
 fn counters_of_mlx5_stand_in_the_order_of_the_real_tool() {
     let capture = capture!("public/14-rdma-statistic-wrapped.txt").replace('\n', " ");
     let names: Vec<&str> =

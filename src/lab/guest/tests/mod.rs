@@ -113,6 +113,22 @@ fn the_same_seed_and_the_same_time_give_the_same_answers() {
 }
 
 #[test]
+fn every_command_of_the_list_is_there_and_no_other() {
+    let lab = Lab::new(1);
+    let machine = lab.machine("hca-a");
+    for name in crate::lab::guest::command::NAMES {
+        assert_ne!(run(machine, name, &root()).status, 127, "{name}");
+        assert_eq!(out(machine, &format!("command -v {name}"), &root()), format!("{name}\n"));
+    }
+    for name in ["nvidia-smi", "rpm", "esxcli", "modprobe"] {
+        assert_eq!(run(machine, name, &root()).status, 127, "{name:?}");
+        assert_eq!(run(machine, &format!("command -v {name}"), &root()).status, 1);
+    }
+    assert_eq!(run(machine, "show_gids", &root()).status, 0);
+    assert_eq!(run(lab.machine("pv-a"), "show_gids", &root()).stderr, "bash: line 1: show_gids: command not found\n");
+}
+
+#[test]
 fn no_template_has_a_place_that_nobody_fills() {
     let lab = Lab::new(3);
     lab.at(60);

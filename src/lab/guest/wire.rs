@@ -117,7 +117,7 @@ impl Wire {
     pub fn new(seed: u64, traffic: Traffic, peak: f64, mtu: u64) -> Self {
         let schedule = Schedule::new(seed);
         let loads = [Load::of_jobs(seed ^ 1, &schedule, peak), Load::of_jobs(seed ^ 2, &schedule, peak * 0.82)];
-        let end = End { up: true, loss: false, mtu, quiet_until: 0.0 };
+        let end = End { up: true, loss: false, mtu, quiet_until: f64::NEG_INFINITY };
         let wire = Self {
             seed,
             traffic,
@@ -207,7 +207,7 @@ impl Wire {
     /// The job that runs now, unless one of the ends still boots or booted after the job began.
     pub fn job(&self, now: f64) -> Option<Job> {
         let history = self.history();
-        let quiet = history.ends.iter().map(|end| end.quiet_until).fold(0.0, f64::max);
+        let quiet = history.ends.iter().map(|end| end.quiet_until).fold(f64::NEG_INFINITY, f64::max);
         let mut job = self.schedule.job(now + HEAD_START).filter(|_| now >= quiet)?;
         job.began -= HEAD_START;
         job.ends -= HEAD_START;

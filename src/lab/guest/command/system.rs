@@ -16,7 +16,7 @@ pub fn run(scene: &Scene<'_>, name: &str, words: &[&str]) -> Option<Answer> {
     Some(match name {
         "uname" => uname(state, words),
         "hostname" => says(format!("{}\n", state.name)),
-        "whoami" => says(format!("{}\n", moment.login.user)),
+        "whoami" => says(if moment.login.is_root { "root\n".to_owned() } else { format!("{}\n", moment.login.user) }),
         "id" => id(moment.login, words),
         "uptime" => uptime(scene, words),
         "nproc" => says(format!("{}\n", state.processors())),

@@ -282,6 +282,14 @@ fn the_files_of_a_pvrdma_device_are_those_of_the_real_one() {
         guest.link("/sys/class/infiniband/rocep0s16f1").as_deref(),
         Some("../../devices/pci0000:00/0000:00:10.1/infiniband/rocep0s16f1")
     );
+    let listing = capture!("pvrdma-guest/13-sysfs-listing.txt").rsplit_once("ports/1/:\n").expect("the port").1;
+    let names: Vec<&str> = listing
+        .lines()
+        .filter_map(|line| line.rsplit(' ').next())
+        .filter(|name| !name.starts_with(['.', '0']))
+        .collect();
+    let ours = run(&guest, "ls /sys/class/infiniband/rocep0s16f1/ports/1", &root()).stdout;
+    assert_eq!(ours.lines().collect::<Vec<_>>(), names);
     assert_eq!(super::file(&guest, "/sys/class/infiniband/rocep0s16f1/fw_ver"), "0.0.14\n\n");
 }
 

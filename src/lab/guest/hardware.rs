@@ -76,6 +76,17 @@ pub fn functions(family: Family) -> Vec<Function> {
         },
         function("00:0f.0", (0x03_0000, "VGA compatible controller"), (VMWARE, 0x0405), "VMware SVGA II Adapter", 0),
     ];
+    all.push(Function {
+        driver: Some("mptspi"),
+        modules: vec!["mptspi"],
+        ..function(
+            "00:10.0",
+            (0x01_0000, "SCSI storage controller"),
+            (0x1000, 0x0030),
+            "Broadcom / LSI 53c1030 PCI-X Fusion-MPT Dual Ultra320 SCSI",
+            1,
+        )
+    });
     for port in ["00:15.0", "00:16.0", "00:17.0", "00:18.0"] {
         let name = "VMware PCI Express Root Port";
         all.push(Function {
@@ -164,7 +175,10 @@ pub fn modules(family: Family) -> Vec<Module> {
         module("mbcache", 16_384, 1, "ext4"),
         module("jbd2", 167_936, 1, "ext4"),
         module("crc32c_intel", 24_576, 2, ""),
-        module("vmw_pvscsi", 32_768, 2, ""),
+        module("mptspi", 28_672, 2, ""),
+        module("scsi_transport_spi", 36_864, 1, "mptspi"),
+        module("mptscsih", 45_056, 1, "mptspi"),
+        module("mptbase", 110_592, 2, "mptspi,mptscsih"),
         module("vmxnet3", 73_728, 0, ""),
     ]);
     all

@@ -145,7 +145,7 @@ fn busy(seed: u64, schedule: &Schedule, knot: u32) -> f64 {
     let now = f64::from(knot) * STEP;
     let noise = unit(seed, u64::from(knot)) - 0.5;
     let Some(job) = schedule.job(now) else { return 0.0004 * (1.0 + noise) };
-    let draw = |index: u64| unit(seed ^ 0x6a6f_62, job.number * 16 + index);
+    let draw = |index: u64| unit(seed ^ 0x006a_6f62, job.number * 16 + index);
     let (since, left) = (now - job.began, job.ends - now);
     let level = 0.72 + 0.22 * draw(0);
     // Start of the processes and exchange of addresses, then a ramp.

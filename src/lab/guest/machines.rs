@@ -125,9 +125,11 @@ fn mac_text(mac: [u8; 6]) -> String {
 
 /// The address that the kernel makes from a hardware address.
 fn link_local(mac: [u8; 6]) -> IpAddr {
-    let [a, b, c, d, e, f] = mac;
-    let groups = [[a ^ 2, b], [c, 0xff], [0xfe, d], [e, f]].map(u16::from_be_bytes);
-    IpAddr::V6(Ipv6Addr::new(0xfe80, 0, 0, 0, groups[0], groups[1], groups[2], groups[3]))
+    let mut octets = [0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xfe, 0, 0, 0];
+    octets[8..11].copy_from_slice(&mac[..3]);
+    octets[13..].copy_from_slice(&mac[3..]);
+    octets[8] ^= 2;
+    IpAddr::V6(Ipv6Addr::from(octets))
 }
 
 fn address(address: IpAddr, prefix: u8) -> Address {
@@ -210,9 +212,12 @@ fn netdevs(plan: Plan) -> Vec<Netdev> {
 
 /// A GUID of four groups from a hardware address, as firmware makes it: with two octets in its middle.
 fn guid(mac: [u8; 6], middle: u16) -> String {
-    let [a, b, c, d, e, f] = mac;
-    let [high, low] = middle.to_be_bytes();
-    format!("{a:02x}{b:02x}:{c:02x}{high:02x}:{low:02x}{d:02x}:{e:02x}{f:02x}")
+    let mut octets = [0; 8];
+    octets[..3].copy_from_slice(&mac[..3]);
+    octets[3..5].copy_from_slice(&middle.to_be_bytes());
+    octets[5..].copy_from_slice(&mac[3..]);
+    let pairs = octets.chunks(2).map(|pair| format!("{:02x}{:02x}", pair[0], pair[1]));
+    pairs.collect::<Vec<_>>().join(":")
 }
 
 fn adapter(plan: Plan) -> Adapter {
@@ -249,8 +254,9 @@ fn adapter(plan: Plan) -> Adapter {
                 device: if is_vf { "rocep19s0" } else { "mlx5_0" }.to_owned(),
                 function: "0000:13:00.0".to_owned(),
                 netdev: 2,
-                node_guid: if is_vf { guid(plan.mac, 0xfffe) } else { guid(plan.mac, 3) },
-                system_guid: guid([0x0c, 0x42, 0xa1, 0x7c, plan.mac[4], plan.mac[5]], 3),
+                // UNSOURCED for a virtual function: its identifier is given by the host.
+                node_guid: if is_vf { guid(plan.mac, 0xfffe) } else { guid(plan.mac, 0x0300) },
+                system_guid: guid([0x0c, 0x42, 0xa1, 0x7c, plan.mac[4], plan.mac[5]], 0x0300),
                 firmware: "20.35.1012".to_owned(),
                 verbs_firmware: "20.35.1012".to_owned(),
                 model: text([if is_vf { "MT4124" } else { "MT4123" }, "MT_0000000224", "0"]),

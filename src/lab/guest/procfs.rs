@@ -128,19 +128,20 @@ pub fn floor_hundredths(seconds: f64) -> f64 {
 }
 
 fn process_folders(moment: &Moment<'_>) -> Vec<(String, Entry)> {
-    moment.processes().into_iter().map(|process| (process.pid.to_string(), process_folder(moment, &process))).collect()
+    moment.processes().into_iter().map(|process| (process.pid.to_string(), process_folder(process))).collect()
 }
 
-fn process_folder(moment: &Moment<'_>, process: &Process) -> Entry {
-    // What /proc holds of others may be read by all; only limits of root's processes are theirs too.
-    let status = status(moment, &process.command, process.pid, 1, process.is_roots);
+fn process_folder(process: Process) -> Entry {
+    let Process { pid, command, memlock, is_roots } = process;
+    let (name, line) = (command.clone(), format!("{command}\0"));
+    // All of it may be read by everybody.
     let entries = [
-        ("comm", format!("{}\n", process.command)),
-        ("limits", limits(moment.state, process.memlock)),
-        ("status", status),
-        ("cmdline", format!("{}\0", process.command)),
+        ("comm", Entry::fixed(format!("{command}\n"))),
+        ("limits", Entry::text(move |moment| limits(moment.state, memlock))),
+        ("status", Entry::text(move |moment| status(moment, &name, pid, 1, is_roots))),
+        ("cmdline", Entry::fixed(line)),
     ];
-    Entry::Folder(entries.into_iter().map(|(name, content)| (name.to_owned(), Entry::fixed(content))).collect(), None)
+    Entry::Folder(entries.into_iter().map(|(name, entry)| (name.to_owned(), entry)).collect(), None)
 }
 
 /// The limits of a process.

@@ -50,7 +50,7 @@ impl Moment<'_> {
         // Both ends draw from the path; process numbers are each machine's own.
         let shared = self.state.wire.seed();
         let program = PROGRAMS[usize::try_from(mix(shared, job.number) % PROGRAMS.len() as u64).unwrap_or(0)];
-        let ranks = u32::try_from(between(shared, job.number ^ 0x72_616e_6b, 2, 4)).unwrap_or(2);
+        let ranks = u32::try_from(between(shared, job.number ^ 0x7261_6e6b, 2, 4)).unwrap_or(2);
         let first = u32::try_from(between(self.state.seed, job.number, 2_400, 28_000)).unwrap_or(2_400);
         let launcher =
             Process { pid: first, command: "orted".to_owned(), memlock: self.state.memlock, is_roots: false };

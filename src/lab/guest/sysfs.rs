@@ -37,7 +37,8 @@ fn root_port<'a>(state: &'a State, bus: &str) -> Option<&'a str> {
 fn relative(from: &str, to: &str) -> String {
     let split = |path: &str| path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect::<Vec<_>>();
     let (from, to) = (split(from), split(to));
-    let shared = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+    // The kernel always names the target itself, also where it is a folder on the way.
+    let shared = from.iter().zip(&to[..to.len() - 1]).take_while(|(one, other)| one == other).count();
     let up = std::iter::repeat_n("..", from.len() - shared);
     up.chain(to[shared..].iter().map(String::as_str)).collect::<Vec<_>>().join("/")
 }
@@ -283,6 +284,12 @@ fn port(tree: &mut Tree, state: &State) {
             line(if moment.is_active() { rates.0 } else { rates.1 })
         }),
     );
+    // Messages of the connection manager: nothing here connects through it. UNSOURCED: the names of the files.
+    for folder in ["cm_rx_duplicates", "cm_rx_msgs", "cm_tx_msgs", "cm_tx_retries"] {
+        for name in ["apr", "drep", "dreq", "lap", "mra", "rej", "rep", "req", "rtu", "sidr_rep", "sidr_req"] {
+            put(&format!("{folder}/{name}"), Entry::fixed("0\n"));
+        }
+    }
     put("link_layer", Entry::fixed("Ethernet\n"));
     put("cap_mask", Entry::fixed(line(&adapter.capability_mask)));
     for (name, content) in

@@ -211,12 +211,10 @@ impl Tree {
                     next.push(format!("{folder}/{part}"));
                 }
             }
-            let is_last = wanted.peek().is_none();
-            next.retain(|path| {
-                // A link that leads nowhere is a file for a pattern, but no folder.
-                let there = if is_last { self.find(path, moment) } else { self.follow(path, moment) };
-                there.is_some()
-            });
+            // What a pattern found is there; what a name says may not be, and what is no folder has nothing in it.
+            if wanted.peek().is_none() && !is_pattern(part) {
+                next.retain(|path| self.find(path, moment).is_some());
+            }
             found = next;
         }
         found.sort_unstable();
@@ -300,32 +298,78 @@ fn is_pattern(part: &str) -> bool {
     part.contains(['*', '?', '['])
 }
 
-/// Whether a name matches a pattern of sh: `*`, `?`, `[abc]`, `[a-z]`, `[!a]`.
-pub fn matches(pattern: &str, name: &str) -> bool {
-    let pattern: Vec<char> = pattern.chars().collect();
-    let name: Vec<char> = name.chars().collect();
-    matches_from(&pattern, &name)
+/// One piece of a pattern.
+enum Piece {
+    /// `*`
+    Any,
+    /// `?`
+    One,
+    /// `[...]`: whether it is negated, and its ranges.
+    Set(bool, Ranges),
+    /// A letter that stands for itself.
+    Letter(char),
 }
 
-fn matches_from(pattern: &[char], name: &[char]) -> bool {
-    match pattern.first() {
-        None => name.is_empty(),
-        Some('*') => (0..=name.len()).any(|skipped| matches_from(&pattern[1..], &name[skipped..])),
-        Some('?') => !name.is_empty() && matches_from(&pattern[1..], &name[1..]),
-        Some('[') => match (bracket(pattern), name.first()) {
-            (Some((length, negated, set)), Some(letter)) => {
-                let inside = set.iter().any(|(from, to)| (from..=to).contains(&letter));
-                inside != negated && matches_from(&pattern[length..], &name[1..])
-            }
-            (Some(_), None) => false,
-            (None, _) => name.first() == Some(&'[') && matches_from(&pattern[1..], &name[1..]),
-        },
-        Some(letter) => name.first() == Some(letter) && matches_from(&pattern[1..], &name[1..]),
+impl Piece {
+    fn fits(&self, letter: char) -> bool {
+        match self {
+            Self::Any | Self::One => true,
+            Self::Set(negated, ranges) => ranges.iter().any(|(from, to)| (*from..=*to).contains(&letter)) != *negated,
+            Self::Letter(wanted) => *wanted == letter,
+        }
     }
 }
 
+/// Whether a name matches a pattern of sh: `*`, `?`, `[abc]`, `[a-z]`, `[!a]`. It takes time in proportion to both
+/// lengths, whatever the pattern.
+pub fn matches(pattern: &str, name: &str) -> bool {
+    let pieces = pieces(&pattern.chars().collect::<Vec<_>>());
+    let name: Vec<char> = name.chars().collect();
+    let (mut piece, mut letter) = (0, 0);
+    // Where the last `*` stood, and up to which letter it reached.
+    let mut last: Option<(usize, usize)> = None;
+    while letter < name.len() {
+        match pieces.get(piece) {
+            Some(Piece::Any) => {
+                last = Some((piece, letter));
+                piece += 1;
+            }
+            Some(wanted) if wanted.fits(name[letter]) => {
+                piece += 1;
+                letter += 1;
+            }
+            _ => {
+                let Some((star, reached)) = last else { return false };
+                last = Some((star, reached + 1));
+                (piece, letter) = (star + 1, reached + 1);
+            }
+        }
+    }
+    pieces[piece..].iter().all(|piece| matches!(piece, Piece::Any))
+}
+
+fn pieces(pattern: &[char]) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut at = 0;
+    while let Some(letter) = pattern.get(at) {
+        let set = if *letter == '[' { bracket(&pattern[at..]) } else { None };
+        let (piece, length) = match (letter, set) {
+            (_, Some((length, negated, ranges))) => (Piece::Set(negated, ranges), length),
+            ('*', None) => (Piece::Any, 1),
+            ('?', None) => (Piece::One, 1),
+            (letter, None) => (Piece::Letter(*letter), 1),
+        };
+        pieces.push(piece);
+        at += length;
+    }
+    pieces
+}
+
+/// First and last letter of each range in a bracket.
+type Ranges = Vec<(char, char)>;
+
 /// Reads `[...]` at the start of a pattern: its length, whether it is negated, and its ranges.
-fn bracket(pattern: &[char]) -> Option<(usize, bool, Vec<(char, char)>)> {
+fn bracket(pattern: &[char]) -> Option<(usize, bool, Ranges)> {
     let negated = matches!(pattern.get(1), Some('!' | '^'));
     let start = 1 + usize::from(negated);
     // A bracket right at the beginning stands for itself.
@@ -365,6 +409,11 @@ mod tests {
             ("[]a]", "]", true),
             ("hugepages-*kB", "hugepages-2048kB", true),
             ("a[", "a[", true),
+            ("*a*b", "aab", true),
+            ("*a*b", "aba", false),
+            ("", "", true),
+            ("**", "x", true),
+            ("*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", false),
         ] {
             assert_eq!(matches(pattern, name), does, "{pattern} {name}");
         }

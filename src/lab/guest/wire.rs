@@ -6,6 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::load::{Job, Load, Schedule};
 use crate::probe::linux::rdma_sysfs::roce_mtu;
 
+/// How long the first job has been running when the lab begins, in seconds: what is looked at first is busy already.
+const HEAD_START: f64 = 25.0;
 /// Part of the packets that is lost, and sent again, on a path that loses packets.
 const LOST: f64 = 0.0004;
 /// What is left of the throughput while packets are lost: each loss stops a queue pair until its timeout.
@@ -43,6 +45,7 @@ impl Side {
     }
 
     /// The end across.
+    #[must_use]
     pub fn other(self) -> Self {
         match self {
             Self::A => Self::B,
@@ -114,7 +117,7 @@ impl Wire {
     pub fn new(seed: u64, traffic: Traffic, peak: f64, mtu: u64) -> Self {
         let schedule = Schedule::new(seed);
         let loads = [Load::of_jobs(seed ^ 1, &schedule, peak), Load::of_jobs(seed ^ 2, &schedule, peak * 0.82)];
-        let end = End { up: true, loss: false, mtu, quiet_until: 0.0 };
+        let end = End { up: true, loss: false, mtu, quiet_until: f64::NEG_INFINITY };
         let wire = Self {
             seed,
             traffic,
@@ -171,7 +174,7 @@ impl Wire {
             if start >= end || segment.flow <= 0.0 {
                 continue;
             }
-            let octets = |load: &Load| segment.flow * (load.total(end) - load.total(start));
+            let octets = |load: &Load| segment.flow * (load.total(end + HEAD_START) - load.total(start + HEAD_START));
             let (sent, received) = (octets(mine), octets(theirs));
             let lost = if segment.lossy { LOST } else { 0.0 };
             carried.sent_bytes += sent;
@@ -204,8 +207,10 @@ impl Wire {
     /// The job that runs now, unless one of the ends still boots or booted after the job began.
     pub fn job(&self, now: f64) -> Option<Job> {
         let history = self.history();
-        let quiet = history.ends.iter().map(|end| end.quiet_until).fold(0.0, f64::max);
-        let mut job = self.schedule.job(now).filter(|_| now >= quiet)?;
+        let quiet = history.ends.iter().map(|end| end.quiet_until).fold(f64::NEG_INFINITY, f64::max);
+        let mut job = self.schedule.job(now + HEAD_START).filter(|_| now >= quiet)?;
+        job.began -= HEAD_START;
+        job.ends -= HEAD_START;
         if job.began < quiet {
             // The scheduler starts it anew under another number of its own range.
             job.began = quiet;

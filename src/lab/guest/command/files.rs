@@ -1,6 +1,7 @@
 //! Commands that look at files: `cat`, `head`, `ls`, `stat`, `readlink`.
 
 use super::{Scene, says};
+use crate::lab::guest::templates::Append as _;
 use crate::lab::guest::tree::Entry;
 use crate::lab::machine::{Answer, NotRead};
 
@@ -19,7 +20,7 @@ pub fn cat(scene: &Scene<'_>, words: &[&str]) -> Answer {
         match read(scene, path) {
             Ok(content) => answer.stdout.push_str(&content),
             Err(why) => {
-                answer.stderr.push_str(&format!("cat: {}: {}\n", quoted(path), why.words()));
+                answer.stderr.add(format_args!("cat: {}: {}\n", quoted(path), why.words()));
                 answer.status = 1;
             }
         }
@@ -43,12 +44,12 @@ pub fn head(scene: &Scene<'_>, words: &[&str]) -> Answer {
             Ok(content) => {
                 if files.len() > 1 {
                     let gap = if place == 0 { "" } else { "\n" };
-                    answer.stdout.push_str(&format!("{gap}==> {path} <==\n"));
+                    answer.stdout.add(format_args!("{gap}==> {path} <==\n"));
                 }
                 answer.stdout.extend(content.split_inclusive('\n').take(count));
             }
             Err(why) => {
-                answer.stderr.push_str(&format!("head: cannot open '{path}' for reading: {}\n", why.words()));
+                answer.stderr.add(format_args!("head: cannot open '{path}' for reading: {}\n", why.words()));
                 answer.status = 1;
             }
         }
@@ -102,17 +103,17 @@ pub fn ls(scene: &Scene<'_>, words: &[&str]) -> Answer {
             _ => scene.tree.follow(path, moment),
         };
         let Some(found) = found else {
-            answer.stderr.push_str(&format!("ls: cannot access '{path}': {}\n", NotRead::Missing.words()));
+            answer.stderr.add(format_args!("ls: cannot access '{path}': {}\n", NotRead::Missing.words()));
             answer.status = 2;
             continue;
         };
         if has('d') || !matches!(found.entry(), Entry::Folder(..)) {
             let name = path.trim_end_matches('/');
-            answer.stdout.push_str(&if has('l') {
-                long(scene, path, name, found.entry(), 1)
+            if has('l') {
+                answer.stdout.push_str(&long(scene, path, name, found.entry(), 1));
             } else {
-                format!("{name}\n")
-            });
+                answer.stdout.add(format_args!("{name}\n"));
+            }
             continue;
         }
         listings.push((*path, folder(scene, path, has('l'), has('a'))));
@@ -121,7 +122,7 @@ pub fn ls(scene: &Scene<'_>, words: &[&str]) -> Answer {
     for (place, (path, listing)) in listings.iter().enumerate() {
         if with_names {
             let gap = if place > 0 || !answer.stdout.is_empty() { "\n" } else { "" };
-            answer.stdout.push_str(&format!("{gap}{path}:\n"));
+            answer.stdout.add(format_args!("{gap}{path}:\n"));
         }
         answer.stdout.push_str(listing);
     }
@@ -132,11 +133,8 @@ fn folder(scene: &Scene<'_>, path: &str, is_long: bool, with_hidden: bool) -> St
     let names = scene.tree.names(path, &scene.moment).unwrap_or_default();
     let base = path.trim_end_matches('/');
     if !is_long {
-        return names
-            .iter()
-            .filter(|name| with_hidden || !name.starts_with('.'))
-            .map(|name| format!("{name}\n"))
-            .collect();
+        let shown = names.iter().filter(|name| with_hidden || !name.starts_with('.'));
+        return shown.map(|name| format!("{name}\n")).collect::<Vec<_>>().concat();
     }
     let entries: Vec<_> = names
         .iter()
@@ -172,7 +170,7 @@ pub fn stat(scene: &Scene<'_>, words: &[&str]) -> Answer {
     let mut answer = Answer::default();
     for path in paths {
         let Some(found) = scene.tree.find(path, &scene.moment) else {
-            answer.stderr.push_str(&format!("stat: cannot statx '{path}': {}\n", NotRead::Missing.words()));
+            answer.stderr.add(format_args!("stat: cannot statx '{path}': {}\n", NotRead::Missing.words()));
             answer.status = 1;
             continue;
         };
@@ -193,13 +191,13 @@ fn stat_line(format: &str, path: &str, entry: &Entry) -> String {
         match letters.next() {
             Some('n') => line.push_str(path),
             Some('N') => match entry {
-                Entry::Link(target) => line.push_str(&format!("'{path}' -> '{target}'")),
-                _ => line.push_str(&format!("'{path}'")),
+                Entry::Link(target) => line.add(format_args!("'{path}' -> '{target}'")),
+                _ => line.add(format_args!("'{path}'")),
             },
             Some('A') => line.push_str(&entry.permissions()),
             Some('U' | 'G') => line.push_str("root"),
-            Some('t') => line.push_str(&format!("{major:x}")),
-            Some('T') => line.push_str(&format!("{minor:x}")),
+            Some('t') => line.add(format_args!("{major:x}")),
+            Some('T') => line.add(format_args!("{minor:x}")),
             Some('F') => line.push_str(match entry {
                 Entry::Folder(..) => "directory",
                 Entry::Link(_) => "symbolic link",
@@ -222,7 +220,7 @@ pub fn readlink(scene: &Scene<'_>, words: &[&str]) -> Answer {
     let mut answer = Answer::default();
     for path in words.iter().filter(|word| !word.starts_with('-')) {
         match scene.tree.target(path, &scene.moment) {
-            Some(target) => answer.stdout.push_str(&format!("{target}\n")),
+            Some(target) => answer.stdout.add(format_args!("{target}\n")),
             None => answer.status = 1,
         }
     }

@@ -1,5 +1,6 @@
 //! `grep` over the files of a machine: what the program's own questions and a person's hands use of it.
 
+use crate::lab::guest::templates::Append as _;
 use regex::{Regex, RegexBuilder};
 
 use super::{Scene, fails};
@@ -52,9 +53,9 @@ pub fn run(scene: &Scene<'_>, words: &[&str]) -> Answer {
                     let inside = letters.as_str();
                     let value = if inside.is_empty() { rest.next().unwrap_or("") } else { inside };
                     if letter == 'e' {
-                        patterns.push(value)
+                        patterns.push(value);
                     } else {
-                        options.most = value.parse().ok()
+                        options.most = value.parse().ok();
                     }
                     break;
                 }
@@ -133,7 +134,7 @@ fn search(scene: &Scene<'_>, expression: &Regex, files: &[&str], options: Option
             Err(why) => {
                 trouble = true;
                 if !options.silent {
-                    answer.stderr.push_str(&format!("grep: {path}: {}\n", why.words()));
+                    answer.stderr.add(format_args!("grep: {path}: {}\n", why.words()));
                 }
                 continue;
             }
@@ -152,19 +153,19 @@ fn search(scene: &Scene<'_>, expression: &Regex, files: &[&str], options: Option
             }
             let mut head = if with_name { format!("{path}:") } else { String::new() };
             if options.numbered {
-                head.push_str(&format!("{}:", number + 1));
+                head.add(format_args!("{}:", number + 1));
             }
             if options.only_matches && !options.inverted {
                 for found in expression.find_iter(line).filter(|found| !found.is_empty()) {
-                    answer.stdout.push_str(&format!("{head}{}\n", found.as_str()));
+                    answer.stdout.add(format_args!("{head}{}\n", found.as_str()));
                 }
             } else {
-                answer.stdout.push_str(&format!("{head}{line}\n"));
+                answer.stdout.add(format_args!("{head}{line}\n"));
             }
         }
         if options.counts && !options.quiet {
             let head = if with_name { format!("{path}:") } else { String::new() };
-            answer.stdout.push_str(&format!("{head}{count}\n"));
+            answer.stdout.add(format_args!("{head}{count}\n"));
         }
     }
     answer.status = match (any, trouble) {

@@ -1,5 +1,6 @@
 //! `ip` of iproute2 6.1: links, addresses, routes.
 
+use crate::lab::guest::templates::Append as _;
 use std::net::{IpAddr, Ipv4Addr};
 
 use super::{Scene, fails, says};
@@ -121,7 +122,7 @@ fn routes(scene: &Scene<'_>) -> Answer {
             if u32::from(gateway) & mask == u32::from(network) {
                 text.insert_str(0, &format!("default via {gateway} dev {} {down}\n", netdev.name));
             }
-            text.push_str(&format!(
+            text.add(format_args!(
                 "{network}/{} dev {} proto kernel scope link src {value} {down}\n",
                 address.prefix, netdev.name
             ));

@@ -97,6 +97,7 @@ pub fn look(scene: &Scene<'_>, argv: &[String]) -> Answer {
         "ibv_devices" => verbs::devices(scene),
         "ibv_devinfo" => verbs::devinfo(scene, words),
         "ibstat" => verbs::ibstat(scene, words),
+        "show_gids" => verbs::show_gids(scene),
         "grep" => grep::run(scene, words),
         "cat" => files::cat(scene, words),
         "head" => files::head(scene, words),

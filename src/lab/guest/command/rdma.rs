@@ -102,7 +102,7 @@ fn device(moment: &Moment<'_>, options: Options, words: &[&str]) -> Answer {
     let firmware_end = if adapter.family == Family::Pvrdma { "\n" } else { "" };
     let firmware = format!("{}{firmware_end}", adapter.firmware);
     let row = Device {
-        device: &adapter.device,
+        name: &adapter.device,
         firmware: &firmware,
         guids: (&adapter.node_guid, &adapter.system_guid),
         moderation: adapter.adaptive_moderation,

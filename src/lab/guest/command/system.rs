@@ -4,6 +4,7 @@ use super::{NAMES, Scene, fails, says};
 use crate::lab::guest::load::whole;
 use crate::lab::guest::procfs::{memlock_kibibytes, memory, ulimit_all};
 use crate::lab::guest::state::State;
+use crate::lab::guest::templates::Append as _;
 use crate::lab::guest::templates::lists;
 use crate::lab::guest::tree::matches;
 use crate::lab::machine::{Answer, Login};
@@ -15,7 +16,7 @@ pub fn run(scene: &Scene<'_>, name: &str, words: &[&str]) -> Option<Answer> {
     Some(match name {
         "uname" => uname(state, words),
         "hostname" => says(format!("{}\n", state.name)),
-        "whoami" => says(format!("{}\n", moment.login.user)),
+        "whoami" => says(if moment.login.is_root { "root\n".to_owned() } else { format!("{}\n", moment.login.user) }),
         "id" => id(moment.login, words),
         "uptime" => uptime(scene, words),
         "nproc" => says(format!("{}\n", state.processors())),
@@ -194,7 +195,7 @@ fn dpkg_query(state: &State, words: &[&str]) -> Answer {
         if !names.is_empty() && !names.iter().any(|pattern| matches(pattern, name)) {
             continue;
         }
-        answer.stdout.push_str(&match format {
+        let line = match format {
             Some(format) => format
                 .replace("${Package}", name)
                 .replace("${Version}", version)
@@ -203,11 +204,12 @@ fn dpkg_query(state: &State, words: &[&str]) -> Answer {
                 .replace("\\t", "\t")
                 .replace("\\n", "\n"),
             None => format!("{name}{}\t{version}\n", if *with_architecture { ":amd64" } else { "" }),
-        });
+        };
+        answer.stdout.push_str(&line);
     }
     for pattern in names {
         if !state.packages.iter().any(|(name, ..)| matches(pattern, name)) {
-            answer.stderr.push_str(&format!("dpkg-query: no packages found matching {pattern}\n"));
+            answer.stderr.add(format_args!("dpkg-query: no packages found matching {pattern}\n"));
             answer.status = 1;
         }
     }
@@ -244,11 +246,11 @@ fn sysctl(state: &State, words: &[&str]) -> Answer {
     let bare = words.contains(&"-n");
     for name in words.iter().filter(|word| !word.starts_with('-')) {
         match state.settings.get(name) {
-            Some(value) if bare => answer.stdout.push_str(&format!("{value}\n")),
-            Some(value) => answer.stdout.push_str(&format!("{name} = {value}\n")),
+            Some(value) if bare => answer.stdout.add(format_args!("{value}\n")),
+            Some(value) => answer.stdout.add(format_args!("{name} = {value}\n")),
             None => {
                 let path = name.replace('.', "/");
-                answer.stderr.push_str(&format!("sysctl: cannot stat /proc/sys/{path}: No such file or directory\n"));
+                answer.stderr.add(format_args!("sysctl: cannot stat /proc/sys/{path}: No such file or directory\n"));
                 answer.status = 255;
             }
         }
@@ -296,7 +298,7 @@ fn free(state: &State) -> Answer {
 fn ps(scene: &Scene<'_>) -> Answer {
     let mut text = "    PID TTY          TIME CMD\n".to_owned();
     for process in scene.moment.processes() {
-        text.push_str(&format!("{:>7} ?        00:00:00 {}\n", process.pid, process.command));
+        text.add(format_args!("{:>7} ?        00:00:00 {}\n", process.pid, process.command));
     }
     says(text)
 }
@@ -316,7 +318,7 @@ fn lscpu(state: &State) -> Answer {
     );
     for (number, node) in state.nodes.iter().enumerate() {
         let name = format!("NUMA node{number} CPU(s):");
-        text.push_str(&format!("{name:<41}{}-{}\n", node.processors.0, node.processors.1));
+        text.add(format_args!("{name:<41}{}-{}\n", node.processors.0, node.processors.1));
     }
     says(text)
 }
@@ -324,11 +326,10 @@ fn lscpu(state: &State) -> Answer {
 /// `env` and `printenv NAME`.
 pub fn env(scene: &Scene<'_>, words: &[&str]) -> Answer {
     let variables = super::super::environment_of(scene.moment.state, scene.moment.login);
-    match words.first() {
-        Some(name) => match variables.iter().find(|(other, _)| other == name) {
-            Some((_, value)) => says(format!("{value}\n")),
-            None => fails("", 1),
-        },
-        None => says(variables.iter().map(|(name, value)| format!("{name}={value}\n")).collect::<String>()),
+    if let Some(name) = words.first() {
+        let found = variables.iter().find(|(other, _)| other == name);
+        return found.map_or_else(|| fails("", 1), |(_, value)| says(format!("{value}\n")));
     }
+    let lines: Vec<String> = variables.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
+    says(lines.concat())
 }

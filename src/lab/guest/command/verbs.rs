@@ -1,8 +1,9 @@
 //! What the verbs library tells: `ibv_devices`, `ibv_devinfo`, `ibstat`.
 
+use crate::lab::guest::templates::Append as _;
 use std::net::IpAddr;
 
-use super::{Scene, fails, says};
+use super::{Scene, fails, not_found, says};
 use crate::lab::guest::state::Family;
 use crate::lab::guest::templates::{fill, gid_groups, lists, without_colons};
 use crate::lab::machine::Answer;
@@ -12,6 +13,24 @@ use crate::probe::linux::rdma_sysfs::roce_mtu;
 pub fn devices(scene: &Scene<'_>) -> Answer {
     let adapter = &scene.moment.state.adapter;
     says(lists::ibv_devices(&adapter.device, &adapter.node_guid))
+}
+
+/// `show_gids` of the adapter's vendor: only where its tools are installed.
+pub fn show_gids(scene: &Scene<'_>) -> Answer {
+    let state = scene.moment.state;
+    if state.adapter.family == Family::Pvrdma {
+        return not_found("show_gids");
+    }
+    let gids = state.gids();
+    let rows: Vec<_> = gids
+        .iter()
+        .enumerate()
+        .map(|(index, (address, kind))| {
+            let version = if *kind == "RoCE v2" { "v2" } else { "v1" };
+            (state.adapter.device.as_str(), index, *address, version, state.rdma_netdev().name.as_str())
+        })
+        .collect();
+    says(lists::show_gids(&rows))
 }
 
 /// `ibv_devinfo [-v] [-l] [-d DEVICE] [-i PORT]`.
@@ -63,7 +82,7 @@ pub fn devinfo(scene: &Scene<'_>, words: &[&str]) -> Answer {
                 IpAddr::V6(v6) => v6.to_string(),
             };
             let kind = kind.trim_start_matches("IB/");
-            more.push_str(&format!("\t\t\tGID[{index:>3}]:\t\t{value}, {kind}\n"));
+            more.add(format_args!("\t\t\tGID[{index:>3}]:\t\t{value}, {kind}\n"));
         }
     }
     let mtu = roce_mtu(moment.state.rdma_netdev().mtu.0).unwrap_or(256);

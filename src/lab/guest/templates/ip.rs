@@ -3,6 +3,7 @@
 
 use super::Json;
 use crate::lab::guest::state::{Address, NetCounters, Netdev};
+use crate::lab::guest::templates::Append as _;
 
 type Fields = Vec<(&'static str, Json)>;
 
@@ -70,17 +71,17 @@ pub fn text(netdev: &Netdev, counters: NetCounters, wanted: Wanted) -> String {
         state(netdev),
     );
     if wanted.family.is_none() {
-        text.push_str(&format!("    link/{kind} {} brd {broadcast}", netdev.mac));
+        text.add(format_args!("    link/{kind} {} brd {broadcast}", netdev.mac));
         if wanted.details {
             // UNSOURCED: the order of these words.
-            text.push_str(&format!(
+            text.add(format_args!(
                 " promiscuity 0  allmulti 0 minmtu {} maxmtu {} addrgenmode eui64 numtxqueues {} numrxqueues {} ",
                 netdev.mtu.1, netdev.mtu.2, netdev.queues.0, netdev.queues.1
             ));
         }
         text.push('\n');
         for name in &netdev.other_names {
-            text.push_str(&format!("    altname {name}\n"));
+            text.add(format_args!("    altname {name}\n"));
         }
     }
     if wanted.addresses {
@@ -120,7 +121,7 @@ fn statistics_text(counters: NetCounters) -> String {
     let head = |name: &str, words: [&str; 6]| {
         let mut text = format!("    {name}: {:>width$}", words[0], width = widths[0] - 4);
         for (word, width) in words.iter().zip(widths).skip(1) {
-            text.push_str(&format!(" {word:>width$}"));
+            text.add(format_args!(" {word:>width$}"));
         }
         format!("{text} {:10}\n", "")
     };

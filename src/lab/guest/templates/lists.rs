@@ -1,8 +1,11 @@
 //! Capture: `lspci -nnk`, `lsmod`, `numactl --hardware`, `dpkg-query -W`, `ibv_devices` of a PVRDMA guest
 //! (tests/fixtures/pvrdma-guest, 16, 18, 19, 26, 28), and `/proc/modules`, `lspci`, `lspci -nn` of a Debian 12 guest.
 
-use super::without_colons;
+use std::net::IpAddr;
+
+use super::{gid_groups, without_colons};
 use crate::lab::guest::state::{Function, Module, Node};
+use crate::lab::guest::templates::Append as _;
 
 /// How `lspci` is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,13 +34,13 @@ pub fn function(function: &Function, asked: Pci) -> String {
     if asked.drivers {
         if let Some((name, vendor, device)) = function.subsystem {
             let ids = if asked.numbers { format!(" [{vendor:04x}:{device:04x}]") } else { String::new() };
-            text.push_str(&format!("\tSubsystem: {name}{ids}\n"));
+            text.add(format_args!("\tSubsystem: {name}{ids}\n"));
         }
         if let Some(driver) = function.driver {
-            text.push_str(&format!("\tKernel driver in use: {driver}\n"));
+            text.add(format_args!("\tKernel driver in use: {driver}\n"));
         }
         if !function.modules.is_empty() {
-            text.push_str(&format!("\tKernel modules: {}\n", function.modules.join(", ")));
+            text.add(format_args!("\tKernel modules: {}\n", function.modules.join(", ")));
         }
     }
     text
@@ -48,7 +51,7 @@ pub fn lsmod(modules: &[Module]) -> String {
     let mut text = "Module                  Size  Used by\n".to_owned();
     for module in modules {
         let users = if module.users.is_empty() { String::new() } else { format!(" {}", module.users) };
-        text.push_str(&format!("{:<19} {:>8}  {}{users}\n", module.name, module.size, module.uses));
+        text.add(format_args!("{:<19} {:>8}  {}{users}\n", module.name, module.size, module.uses));
     }
     text
 }
@@ -61,7 +64,7 @@ pub fn proc_modules(modules: &[Module], is_root: bool) -> String {
         address -= module.size.next_multiple_of(0x1000) + 0x2000;
         let users = if module.users.is_empty() { "-".to_owned() } else { format!("{},", module.users) };
         let shown = if is_root { address } else { 0 };
-        text.push_str(&format!("{} {} {} {users} Live 0x{shown:016x}\n", module.name, module.size, module.uses));
+        text.add(format_args!("{} {} {} {users} Live 0x{shown:016x}\n", module.name, module.size, module.uses));
     }
     text
 }
@@ -74,22 +77,37 @@ pub fn numactl(nodes: &[Node]) -> String {
     for (number, node) in nodes.iter().enumerate() {
         let processors: Vec<String> =
             (node.processors.0..=node.processors.1).map(|processor| processor.to_string()).collect();
-        text.push_str(&format!("node {number} cpus: {}\n", processors.join(" ")));
-        text.push_str(&format!("node {number} size: {} MB\n", node.kibibytes.0 / 1024));
-        text.push_str(&format!("node {number} free: {} MB\n", node.kibibytes.1 / 1024));
+        text.add(format_args!("node {number} cpus: {}\n", processors.join(" ")));
+        text.add(format_args!("node {number} size: {} MB\n", node.kibibytes.0 / 1024));
+        text.add(format_args!("node {number} free: {} MB\n", node.kibibytes.1 / 1024));
     }
     text.push_str("node distances:\nnode ");
     for number in 0..count {
-        text.push_str(&format!("{number:>3} "));
+        text.add(format_args!("{number:>3} "));
     }
     text.push('\n');
     for number in 0..count {
-        text.push_str(&format!("{number:>3}: "));
+        text.add(format_args!("{number:>3}: "));
         for other in 0..count {
-            text.push_str(&format!("{:>3} ", if other == number { 10 } else { 20 }));
+            text.add(format_args!("{:>3} ", if other == number { 10 } else { 20 }));
         }
         text.push('\n');
     }
+    text
+}
+
+/// `show_gids`: device, port, index, identifier, IPv4 address if it is one, version, interface.
+///
+/// Capture: tests/fixtures/public/58-show_gids-tabs-missing-version.txt, of an adapter without versions and interfaces.
+pub fn show_gids(rows: &[(&str, usize, IpAddr, &str, &str)]) -> String {
+    let mut text =
+        "DEV\tPORT\tINDEX\tGID\t\t\t\t\tIPv4  \t\tVER\tDEV\n---\t----\t-----\t---\t\t\t\t\t------------  \t---\t---\n"
+            .to_owned();
+    for (device, index, address, version, netdev) in rows {
+        let v4 = if address.is_ipv4() { format!("{address}  \t") } else { "\t\t".to_owned() };
+        text.add(format_args!("{device}\t1\t{index}\t{}\t{v4}{version}\t{netdev}\n", gid_groups(*address)));
+    }
+    text.add(format_args!("n_gids_found={}\n", rows.len()));
     text
 }
 

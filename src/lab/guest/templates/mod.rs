@@ -6,8 +6,20 @@ pub mod ip;
 pub mod lists;
 pub mod rdma;
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::net::IpAddr;
+
+/// Text to which formatted text is added.
+pub trait Append {
+    /// Adds formatted text at the end.
+    fn add(&mut self, text: fmt::Arguments<'_>);
+}
+
+impl Append for String {
+    fn add(&mut self, text: fmt::Arguments<'_>) {
+        let _infallible = self.write_fmt(text);
+    }
+}
 
 /// A template without its head, with `{name}` replaced by values. `{name:20}` fills up with blanks behind the value,
 /// `{name:>8}` before it. A name without a value stays as it is: tests look for that.
@@ -22,18 +34,19 @@ pub fn fill(template: &str, values: &[(&str, String)]) -> String {
             continue;
         };
         let (name, width) = inside.split_once(':').unwrap_or((inside, ""));
-        match values.iter().find(|(other, _)| *other == name) {
-            Some((_, value)) => {
-                let (right, width) = width.strip_prefix('>').map_or((false, width), |width| (true, width));
-                let width = width.parse().unwrap_or(0);
-                let _infallible = if right { write!(text, "{value:>width$}") } else { write!(text, "{value:<width$}") };
-                rest = behind;
-            }
-            None => {
-                text.push('{');
-                rest = after;
-            }
+        let Some((_, value)) = values.iter().find(|(other, _)| *other == name) else {
+            text.push('{');
+            rest = after;
+            continue;
+        };
+        let (right, width) = width.strip_prefix('>').map_or((false, width), |width| (true, width));
+        let width = width.parse().unwrap_or(0);
+        if right {
+            text.add(format_args!("{value:>width$}"));
+        } else {
+            text.add(format_args!("{value:<width$}"));
         }
+        rest = behind;
     }
     text.push_str(rest);
     text

@@ -3,6 +3,7 @@
 
 use super::Json;
 use crate::lab::guest::queue_pairs::QueuePair;
+use crate::lab::guest::templates::Append as _;
 
 type Fields = Vec<(&'static str, Json)>;
 
@@ -44,8 +45,8 @@ impl Link<'_> {
 /// What `rdma dev show` tells of a device.
 #[derive(Clone, Debug)]
 pub struct Device<'a> {
-    /// The device.
-    pub device: &'a str,
+    /// Its name.
+    pub name: &'a str,
     /// Its firmware, with the newline that the driver of PVRDMA adds.
     pub firmware: &'a str,
     /// Its identifiers.
@@ -59,8 +60,8 @@ pub struct Device<'a> {
 impl Device<'_> {
     /// As text.
     pub fn text(&self, details: bool) -> String {
-        let Self { device, firmware, guids: (node, system), moderation, capabilities } = self;
-        let head = format!("0: {device}: node_type ca fw {firmware} node_guid {node} sys_image_guid {system} ");
+        let Self { name, firmware, guids: (node, system), moderation, capabilities } = self;
+        let head = format!("0: {name}: node_type ca fw {firmware} node_guid {node} sys_image_guid {system} ");
         if !details {
             return format!("{head}\n");
         }
@@ -72,7 +73,7 @@ impl Device<'_> {
     pub fn json(&self, details: bool) -> Fields {
         let mut fields = vec![
             ("ifindex", 0u32.into()),
-            ("ifname", self.device.into()),
+            ("ifname", self.name.into()),
             ("node_type", "ca".into()),
             ("fw", self.firmware.into()),
             ("node_guid", self.guids.0.into()),
@@ -108,14 +109,14 @@ pub fn queue_pair_text(device: &str, pair: &QueuePair) -> String {
     let mut text = format!("link {device}/1 lqpn {} ", pair.number);
     let mut word = |name: &str, value: Option<u32>| {
         if let Some(value) = value {
-            text.push_str(&format!("{name} {value} "));
+            text.add(format_args!("{name} {value} "));
         }
     };
     word("rqpn", pair.remote);
-    text.push_str(&format!("type {} state {} ", pair.kind, pair.state));
+    text.add(format_args!("type {} state {} ", pair.kind, pair.state));
     let mut word = |name: &str, value: Option<u32>| {
         if let Some(value) = value {
-            text.push_str(&format!("{name} {value} "));
+            text.add(format_args!("{name} {value} "));
         }
     };
     word("rq-psn", pair.receive_sequence);

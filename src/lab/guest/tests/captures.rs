@@ -188,6 +188,8 @@ fn soft_roce_guest(lifetimes: (u32, u32)) -> Guest {
         ],
     );
     eth0.bus_device = Some(("virtio", "virtio0".to_owned()));
+    let driver = Driver { name: "virtio_net", version: "1.0.0".to_owned(), firmware: String::new() };
+    (eth0.driver, eth0.function) = (Some(driver.clone()), Some("0000:00:03.0".to_owned()));
     let mut eth1 = netdev(
         3,
         "eth1",
@@ -196,6 +198,7 @@ fn soft_roce_guest(lifetimes: (u32, u32)) -> Guest {
         vec![address("192.168.100.10", 24, None), address("fe80::5054:ff:fe00:111", 64, None)],
     );
     eth1.bus_device = Some(("virtio", "virtio1".to_owned()));
+    (eth1.driver, eth1.function) = (Some(driver), Some("0000:00:04.0".to_owned()));
     eth1.counted = NetCounters { bytes: (0, 726), packets: (0, 9), multicast: 0 };
     state.netdevs = vec![loopback(), eth0, eth1];
     state.nodes = vec![Node { processors: (0, 0), kibibytes: (594_640, 503_436) }];
@@ -279,6 +282,14 @@ fn the_files_of_a_pvrdma_device_are_those_of_the_real_one() {
         guest.link("/sys/class/infiniband/rocep0s16f1").as_deref(),
         Some("../../devices/pci0000:00/0000:00:10.1/infiniband/rocep0s16f1")
     );
+    let listing = capture!("pvrdma-guest/13-sysfs-listing.txt").rsplit_once("ports/1/:\n").expect("the port").1;
+    let names: Vec<&str> = listing
+        .lines()
+        .filter_map(|line| line.rsplit(' ').next())
+        .filter(|name| !name.starts_with(['.', '0']))
+        .collect();
+    let ours = run(&guest, "ls /sys/class/infiniband/rocep0s16f1/ports/1", &root()).stdout;
+    assert_eq!(ours.lines().collect::<Vec<_>>(), names);
     assert_eq!(super::file(&guest, "/sys/class/infiniband/rocep0s16f1/fw_ver"), "0.0.14\n\n");
 }
 
@@ -307,6 +318,21 @@ fn ip_answers_as_the_real_one() {
     assert_eq!(both(&guest, "ip -j addr"), capture!("lab/ip-j-addr.txt"));
     let meminfo = super::file(&guest, "/sys/devices/system/node/node0/meminfo");
     assert!(capture!("lab/node0-meminfo.txt").starts_with(&meminfo), "{meminfo}");
+}
+
+#[test]
+fn links_lead_where_the_real_ones_lead() {
+    let guest = soft_roce_guest((1, 1));
+    let list = "stat -c %N /sys/class/net/* /sys/class/net/*/device/driver";
+    assert_eq!(both(&guest, list), capture!("guest-probes/linux.netdev-links.txt"));
+    let pci = pvrdma_guest();
+    assert_eq!(
+        pci.link("/sys/bus/pci/devices/0000:00:10.1/driver").as_deref(),
+        Some("../../../bus/pci/drivers/vmw_pvrdma"),
+        "as for the functions in guest-probes/linux.pci-drivers.txt"
+    );
+    let ours = pci.link("/sys/class/infiniband/rocep0s16f1/device");
+    assert_eq!(ours.as_deref(), Some("../../../0000:00:10.1"));
 }
 
 #[test]
@@ -352,7 +378,8 @@ fn limits_and_status_keep_their_form() {
         text.lines()
             .filter_map(|line| line.strip_prefix(path)?.strip_prefix(':'))
             .map(|line| format!("{line}\n"))
-            .collect::<String>()
+            .collect::<Vec<_>>()
+            .concat()
     };
     let expected = without_path(capture!("guest-probes/linux.limits-login.txt"), "/proc/self/limits");
     let mut state = blank();
@@ -365,6 +392,17 @@ fn limits_and_status_keep_their_form() {
     };
     let ours = names(templates::body(include_str!("../templates/status.txt")));
     assert!(ours.iter().all(|name| names(&expected).contains(name)), "{ours:?}");
+}
+
+#[test]
+fn the_table_of_identifiers_has_the_tabs_of_the_real_one() {
+    let v6: IpAddr = "fe80::ff:fe00:1".parse().expect("an address");
+    let v4: IpAddr = "192.0.2.100".parse().expect("an address");
+    let rows = [("qedr0", 0, v6, "", ""), ("qedr0", 1, v4, "", "")];
+    // The capture lost what stood at the ends of its lines.
+    let trimmed = |text: &str| text.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>();
+    let capture = capture!("public/58-show_gids-tabs-missing-version.txt");
+    assert_eq!(trimmed(&templates::lists::show_gids(&rows)), trimmed(capture));
 }
 
 #[test]

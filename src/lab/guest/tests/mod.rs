@@ -7,6 +7,7 @@ mod reader;
 mod stream;
 mod troubles;
 
+use crate::lab::guest::templates::Append as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -100,7 +101,7 @@ fn the_same_seed_and_the_same_time_give_the_same_answers() {
         for machine in &lab.machines {
             for command in commands {
                 let answer = run(&**machine, command, &root());
-                all.push_str(&format!("{command}\n{}{}{}\n", answer.stdout, answer.stderr, answer.status));
+                all.add(format_args!("{command}\n{}{}{}\n", answer.stdout, answer.stderr, answer.status));
             }
         }
         all
@@ -109,6 +110,22 @@ fn the_same_seed_and_the_same_time_give_the_same_answers() {
     assert_eq!(one, everything(7, 321));
     assert_ne!(one, everything(8, 321), "another seed is another lab");
     assert_ne!(one, everything(7, 322), "time goes on");
+}
+
+#[test]
+fn every_command_of_the_list_is_there_and_no_other() {
+    let lab = Lab::new(1);
+    let machine = lab.machine("hca-a");
+    for name in crate::lab::guest::command::NAMES {
+        assert_ne!(run(machine, name, &root()).status, 127, "{name}");
+        assert_eq!(out(machine, &format!("command -v {name}"), &root()), format!("{name}\n"));
+    }
+    for name in ["nvidia-smi", "rpm", "esxcli", "modprobe"] {
+        assert_eq!(run(machine, name, &root()).status, 127, "{name:?}");
+        assert_eq!(run(machine, &format!("command -v {name}"), &root()).status, 1);
+    }
+    assert_eq!(run(machine, "show_gids", &root()).status, 0);
+    assert_eq!(run(lab.machine("pv-a"), "show_gids", &root()).stderr, "bash: line 1: show_gids: command not found\n");
 }
 
 #[test]

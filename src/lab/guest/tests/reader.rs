@@ -1,5 +1,6 @@
 //! Reads a machine as a shell with our script would: the same text on both outputs for the same [`Read`].
 
+use crate::lab::guest::templates::Append as _;
 use std::sync::Arc;
 
 use crate::fabric::{Fact, Observation, Outcome};
@@ -33,7 +34,7 @@ pub fn observe(machine: &dyn Machine, source: &Source, login: &Login) -> Arc<Obs
                 let lines: Vec<&str> =
                     stdout.lines().filter(|line| keep.any_of.iter().any(|text| line.contains(text))).collect();
                 let first = lines.len().saturating_sub(keep.last);
-                stdout = lines[first..].iter().map(|line| format!("{line}\n")).collect();
+                stdout = lines[first..].iter().map(|line| format!("{line}\n")).collect::<Vec<_>>().concat();
             }
             Text { stdout, stderr: answer.stderr, status: answer.status }
         }
@@ -41,7 +42,8 @@ pub fn observe(machine: &dyn Machine, source: &Source, login: &Login) -> Arc<Obs
         Read::Environment(prefixes) => {
             let variables = machine.environment(login).into_iter();
             let chosen = variables.filter(|(name, _)| prefixes.iter().any(|prefix| name.starts_with(prefix)));
-            Text { stdout: chosen.map(|(name, value)| format!("{name}={value}\n")).collect(), ..Text::default() }
+            let lines: Vec<String> = chosen.map(|(name, value)| format!("{name}={value}\n")).collect();
+            Text { stdout: lines.concat(), ..Text::default() }
         }
     };
     let mut observation = Observation::of_text(source.name, &text.stdout).with_stderr(&text.stderr);
@@ -73,11 +75,11 @@ fn grep(machine: &dyn Machine, paths: &[String], login: &Login) -> Text {
             Ok(content) => {
                 let content = String::from_utf8(content).expect("text");
                 for line in content.lines() {
-                    text.stdout.push_str(&format!("{path}:{line}\n"));
+                    text.stdout.add(format_args!("{path}:{line}\n"));
                 }
             }
             Err(why) => {
-                text.stderr.push_str(&format!("grep: {path}: {}\n", why.words()));
+                text.stderr.add(format_args!("grep: {path}: {}\n", why.words()));
                 text.status = 2;
             }
         }

@@ -53,9 +53,15 @@ fn help_version_and_wrong_usage_have_their_statuses() {
         (&["--colour"][..], "unexpected argument '--colour'"),
         (&["replay"], "the command `replay` is not built yet"),
         (&["demo", "--scenario", "linkdown"], "--scenario: unknown scenario \"linkdown\"; did you mean \"link-down\"?"),
-        (&["snapshot", "--scenario", "quake"], "--scenario: unknown scenario \"quake\"; known here: healthy, link-down"),
+        (
+            &["snapshot", "--scenario", "quake"],
+            "--scenario: unknown scenario \"quake\"; known here: healthy, link-down",
+        ),
         (&["snapshot", "--scenario", "healthy", "pv-c"], "target: \"pv-c\" is no machine of the lab; did you mean"),
-        (&["snapshot", "--scenario", "healthy", "local"], "target: \"local\" is no machine of the lab; known here: pv-a"),
+        (
+            &["snapshot", "--scenario", "healthy", "local"],
+            "target: \"local\" is no machine of the lab; known here: pv-a",
+        ),
         (&["demo", "--list", "--serve"], "cannot be used with"),
         (&["--record", "f", "local"], "recording (--record FILE) is not built yet"),
         (&["local", "doctor"], "`doctor` is a command and stands first"),

@@ -114,12 +114,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            inventory: Text::new(""),
-            allow_changes: false,
-            period: Duration::from_secs(1),
-            demo_faults: Vec::new(),
-        }
+        Self { inventory: Text::new(""), allow_changes: false, period: Duration::from_secs(1), demo_faults: Vec::new() }
     }
 }
 

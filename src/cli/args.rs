@@ -86,7 +86,11 @@ impl Global {
             (Name::Glyphs, text(&self.glyphs), "--glyphs"),
             (Name::LowBandwidth, flag(self.low_bandwidth), "--low-bandwidth"),
             (Name::Plain, flag(self.plain), "--plain"),
-            (Name::SshConfig, self.ssh_config.as_ref().map(|path| Given::Text(path.display().to_string())), "--ssh-config"),
+            (
+                Name::SshConfig,
+                self.ssh_config.as_ref().map(|path| Given::Text(path.display().to_string())),
+                "--ssh-config",
+            ),
         ];
         let mut defects = Vec::new();
         for (name, given, option) in said {

@@ -26,12 +26,8 @@ impl Subject {
             return Ok(Self { session: Session::open(global, words)?, lab: None });
         };
         // Nobody waits for what a scenario plans for later.
-        let options = Options {
-            seed: DEFAULT_SEED,
-            delays: Delays::none(),
-            scenario: Some(find(name)?),
-            timing: Timing::AtOnce,
-        };
+        let options =
+            Options { seed: DEFAULT_SEED, delays: Delays::none(), scenario: Some(find(name)?), timing: Timing::AtOnce };
         let mut session = session(global)?;
         let lab = start(&options)?;
         session.targets = chosen(&lab, words)?;

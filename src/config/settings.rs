@@ -244,7 +244,9 @@ impl Settings {
     pub(super) fn take_file(&mut self, reader: &mut Reader<'_>, path: &str, key: &Key<'_>, item: &Item<'_>) -> bool {
         let Some(name) = Name::ALL.into_iter().find(|name| name.key() == key.get_ref().as_ref()) else { return false };
         let given = match name {
-            Name::Theme | Name::Keymap | Name::Glyphs | Name::SshConfig => reader.text(name.key(), item).map(Given::Text),
+            Name::Theme | Name::Keymap | Name::Glyphs | Name::SshConfig => {
+                reader.text(name.key(), item).map(Given::Text)
+            }
             Name::LowBandwidth | Name::Plain => reader.flag(name.key(), item).map(Given::Flag),
             Name::PeriodMs => reader.number(name.key(), item).map(Given::Number),
         };

@@ -85,7 +85,10 @@ pub struct Happening<'h> {
 
 /// All scenarios.
 static SCENARIOS: LazyLock<Vec<Scenario>> = LazyLock::new(|| {
-    FILES.iter().map(|text| toml::from_str(text).expect("the scenarios are part of the program, and a test reads them")).collect()
+    FILES
+        .iter()
+        .map(|text| toml::from_str(text).expect("the scenarios are part of the program, and a test reads them"))
+        .collect()
 });
 
 /// All scenarios, in the order in which they are listed.
@@ -125,7 +128,11 @@ impl Scenario {
 
 impl Planned {
     fn admits(&self, host: &str) -> bool {
-        if self.host == DRAWN { self.among.is_empty() || self.among.iter().any(|name| name == host) } else { self.host == host }
+        if self.host == DRAWN {
+            self.among.is_empty() || self.among.iter().any(|name| name == host)
+        } else {
+            self.host == host
+        }
     }
 }
 

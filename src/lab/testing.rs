@@ -135,10 +135,7 @@ impl Machine for TestMachine {
     }
 
     fn run(&self, argv: &[String], _login: &Login) -> Answer {
-        self.answers
-            .get(&argv.join(" "))
-            .cloned()
-            .unwrap_or_else(|| Answer { status: 127, ..Answer::default() })
+        self.answers.get(&argv.join(" ")).cloned().unwrap_or_else(|| Answer { status: 127, ..Answer::default() })
     }
 
     fn environment(&self, _login: &Login) -> Vec<(String, String)> {

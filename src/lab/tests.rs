@@ -79,9 +79,11 @@ fn connection_of(
     name: &str,
     wanted: impl Fn(&Connection) -> bool,
 ) -> Connection {
-    let found = until(messages, "a connection", |message| {
-        matches!(message, Message::Connection { target, connection, .. } if target.as_str() == name && wanted(connection))
-    });
+    let found = until(
+        messages,
+        "a connection",
+        |message| matches!(message, Message::Connection { target, connection, .. } if target.as_str() == name && wanted(connection)),
+    );
     let Message::Connection { connection, .. } = found else { panic!("{found:?}") };
     connection
 }
@@ -347,9 +349,7 @@ fn another_host_key_is_refused_as_changed() {
     for name in ["pv-a", "pv-b"] {
         sample_of(&mut messages, name);
         assert!(lab.suffer("wrong-host-key", name, true));
-        let failed = connection_of(&mut messages, name, |connection| {
-            matches!(connection, Connection::Failed { .. })
-        });
+        let failed = connection_of(&mut messages, name, |connection| matches!(connection, Connection::Failed { .. }));
         let Connection::Failed { problem } = failed else { panic!("it is lasting") };
         assert!(problem.what.contains("HOST KEY CHANGED"), "{problem}");
     }
@@ -430,7 +430,8 @@ fn a_scenario_happens_by_itself_or_at_once() {
         let machines = machines.iter().map(|machine| machine.clone() as Arc<dyn Machine>).collect();
         Lab::with_machines(machines, &planned).expect("a lab")
     };
-    let suffered = || -> usize { machines.iter().map(|machine| machine.suffered.lock().expect("no panic").len()).sum() };
+    let suffered =
+        || -> usize { machines.iter().map(|machine| machine.suffered.lock().expect("no panic").len()).sum() };
     let lab = start();
     assert_eq!(suffered(), 1, "at once means before anybody connects");
     drop(lab);

@@ -133,12 +133,15 @@ mod tests {
     fn what_names_nothing_does_nothing() {
         let mut model = model();
         let before = model.clone();
-        for action in ["fault", "fault ", "fault link-down c", "fault earthquake a", "fault link-down a b", "fault link-down d"]
+        for action in
+            ["fault", "fault ", "fault link-down c", "fault earthquake a", "fault link-down a b", "fault link-down d"]
         {
             assert_eq!(super::super::run(&mut model, action), Vec::new(), "{action}");
         }
         assert_eq!(model.events, before.events);
-        assert!(model.demo_faults_on.is_empty() && choices(&Model::new(vec![], Options::default(), before.now)).is_empty());
+        assert!(
+            model.demo_faults_on.is_empty() && choices(&Model::new(vec![], Options::default(), before.now)).is_empty()
+        );
     }
 
     #[test]
@@ -146,10 +149,8 @@ mod tests {
         let mut model = model();
         super::super::run(&mut model, "next-target");
         super::super::run(&mut model, "fault link-down b");
-        let shown: Vec<(String, String, bool)> = choices(&model)
-            .into_iter()
-            .map(|choice| (choice.action, choice.title, choice.is_on))
-            .collect();
+        let shown: Vec<(String, String, bool)> =
+            choices(&model).into_iter().map(|choice| (choice.action, choice.title, choice.is_on)).collect();
         let row = |action: &str, title: &str, on| (action.to_owned(), title.to_owned(), on);
         assert_eq!(
             shown,

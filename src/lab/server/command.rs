@@ -33,7 +33,9 @@ pub fn answer(machine: &dyn Machine, login: &Login, line: &str) -> Printed {
         .into_iter()
         .skip_while(|word| is_assignment(word))
         // A pattern in quotes is none.
-        .flat_map(|word| if is_pattern(&word) && bare.contains(&word.as_str()) { expand(machine, &word) } else { vec![word] })
+        .flat_map(
+            |word| if is_pattern(&word) && bare.contains(&word.as_str()) { expand(machine, &word) } else { vec![word] },
+        )
         .collect();
     let (words, sudo) = match under_sudo(&words) {
         Ok(found) => found,

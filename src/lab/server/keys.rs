@@ -57,10 +57,8 @@ pub struct Entry {
 impl Credential {
     /// A fresh key in a fresh folder.
     pub fn new() -> io::Result<Self> {
-        let folder = tempfile::Builder::new()
-            .prefix("rdmascope-lab-")
-            .permissions(Permissions::from_mode(0o700))
-            .tempdir()?;
+        let folder =
+            tempfile::Builder::new().prefix("rdmascope-lab-").permissions(Permissions::from_mode(0o700)).tempdir()?;
         let key = fresh(Algorithm::Ed25519)?;
         let credential = Self { folder, key };
         let text = credential.key.to_openssh(LineEnding::LF).map_err(io::Error::other)?;

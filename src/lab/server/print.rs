@@ -146,9 +146,8 @@ fn process_files(machine: &dyn Machine, login: &Login, names: &[&str], wanted: &
 }
 
 fn environment(machine: &dyn Machine, login: &Login, prefixes: &[&str]) -> Printed {
-    let wanted = |name: &str| {
-        is_name(name) && prefixes.iter().any(|prefix| is_name(prefix) && name.starts_with(prefix))
-    };
+    let wanted =
+        |name: &str| is_name(name) && prefixes.iter().any(|prefix| is_name(prefix) && name.starts_with(prefix));
     let mut lines: Vec<String> = machine
         .environment(login)
         .into_iter()
@@ -191,7 +190,8 @@ mod tests {
     #[test]
     fn programs_are_found_filtered_and_told_missing() {
         const ARGV: &[Word] = &[Word::Plain("say"), Word::Glob("/a/*")];
-        let machine = TestMachine::new("t").file("/a/1", "").file("/a/2", "").says("say /a/1 /a/2", "1 x\n2 y\n3 x\n4 x", 3);
+        let machine =
+            TestMachine::new("t").file("/a/1", "").file("/a/2", "").says("say /a/1 /a/2", "1 x\n2 y\n3 x\n4 x", 3);
         let plain = read(&machine, &root(), &Read::Command { argv: ARGV, keep: None }, false);
         assert_eq!((text(&plain.stdout).as_str(), plain.status), ("1 x\n2 y\n3 x\n4 x", 3));
         let keep = Some(Keep { any_of: &["x", "z"], last: 2 });

@@ -9,8 +9,8 @@ use russh::server::{Auth, ChannelOpenHandle, Handler, Msg, PublicKeyOffer, Verif
 use russh::{Channel, ChannelId, ChannelOpenFailure, Pty};
 use tokio_util::sync::CancellationToken;
 
-use super::serve::{self, Asked};
 use super::Host;
+use super::serve::{self, Asked};
 use crate::lab::machine::Login;
 
 /// Sessions that one connection may have at once, as OpenSSH allows them.

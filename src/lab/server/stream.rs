@@ -2,9 +2,9 @@
 
 use russh::{ChannelMsg, ChannelReadHalf};
 
+use super::Host;
 use super::command::run_as;
 use super::serve::{Gone, Out, random};
-use super::Host;
 use crate::fabric::Timestamp;
 use crate::lab::fault::garbage;
 use crate::lab::machine::{Login, Machine, NotRead};
@@ -124,8 +124,7 @@ impl Stream<'_> {
         let machine = self.machine;
         let found = |pattern: &str| machine.expand(pattern);
         let port_files: Vec<String> = native::wanted_globs().iter().flat_map(|pattern| found(pattern)).collect();
-        let carriers: Vec<String> =
-            found(native::carrier_glob()).iter().filter_map(|path| self.value(path)).collect();
+        let carriers: Vec<String> = found(native::carrier_glob()).iter().filter_map(|path| self.value(path)).collect();
         let netdevs: Vec<Netdev> = names(machine, "/sys/class/net/*")
             .map(|name| Netdev {
                 has_device: self.exists(&format!("/sys/class/net/{name}/device")),

@@ -37,16 +37,16 @@ pub struct Setup {
 
 /// Opens the console on the targets of the session, until the user leaves it.
 pub fn run(session: &Session) -> Result<Exit, Failure> {
-    if session.settings.plain.value {
-        let what = "the console has no plain form yet; `rdmascope snapshot` prints linear text";
-        return Err(Defect::somewhere("--plain", what).into());
-    }
     let resolver = session.resolver();
     open(setup(session, session.targets.iter().map(|target| targets::plan(target, &resolver)).collect())?)
 }
 
 /// A console on the targets of the session, which are reached like this.
 pub fn setup(session: &Session, plans: Vec<TargetPlan>) -> Result<Setup, Failure> {
+    if session.settings.plain.value {
+        let what = "the console has no plain form yet; `rdmascope snapshot` prints linear text";
+        return Err(Defect::somewhere("--plain", what).into());
+    }
     Ok(Setup {
         plans,
         model: model(session),

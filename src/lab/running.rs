@@ -2,8 +2,10 @@
 //! them.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -39,6 +41,9 @@ const ACCOUNTS: &[&str] = &["root", UNPRIVILEGED];
 
 /// The account that may do little.
 const UNPRIVILEGED: &str = "lab";
+
+/// How many labs were started.
+static LABS: AtomicU32 = AtomicU32::new(0);
 
 /// When the faults of a scenario happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +83,7 @@ pub struct Target {
 /// A running lab. Dropping it ends its servers and connections and removes its files.
 pub struct Lab {
     runtime: Option<Runtime>,
+    threads: String,
     hosts: Vec<Arc<Host>>,
     targets: Vec<Target>,
     credential: Credential,
@@ -94,8 +100,9 @@ impl Lab {
 
     /// Starts a lab of these machines, whose names differ.
     pub fn with_machines(machines: Vec<Arc<dyn Machine>>, options: &Options) -> io::Result<Self> {
-        let runtime =
-            Builder::new_multi_thread().worker_threads(WORKERS).thread_name("rdmascope-lab").enable_all().build()?;
+        // The kernel keeps 15 characters of a name, and several labs may live side by side.
+        let threads = format!("lab{}-rdmascope", LABS.fetch_add(1, Ordering::Relaxed));
+        let runtime = Builder::new_multi_thread().worker_threads(WORKERS).thread_name(&threads).enable_all().build()?;
         let credential = Credential::new()?;
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         let mut hosts = Vec::new();
@@ -126,11 +133,16 @@ impl Lab {
             })
             .collect();
         let openssh = credential.write_files(&entries)?.into();
-        let lab = Self { runtime: Some(runtime), hosts, targets, credential, openssh, stop, tasks };
+        let lab = Self { runtime: Some(runtime), threads, hosts, targets, credential, openssh, stop, tasks };
         if let Some(scenario) = options.scenario {
             lab.play(scenario, options);
         }
         Ok(lab)
+    }
+
+    /// What its threads are called.
+    pub fn thread_name(&self) -> &str {
+        &self.threads
     }
 
     /// Its machines, in order.
@@ -188,11 +200,8 @@ impl Lab {
         let mut out = format!("ssh_config = {}\n", text(&self.ssh_config().display().to_string()));
         for target in &self.targets {
             let tags: Vec<String> = target.tags.iter().map(|tag| text(tag)).collect();
-            out.push_str(&format!(
-                "\n[[target]]\nname = {}\nkind = \"linux\"\ntags = [{}]\n",
-                text(&target.name),
-                tags.join(", ")
-            ));
+            let (name, tags) = (text(&target.name), tags.join(", "));
+            let _ = write!(out, "\n[[target]]\nname = {name}\nkind = \"linux\"\ntags = [{tags}]\n");
         }
         out
     }

@@ -95,7 +95,7 @@ impl Machine for TestMachine {
         &self.name
     }
 
-    fn ssh_version(&self) -> &str {
+    fn ssh_version(&self) -> &'static str {
         "OpenSSH_9.6"
     }
 

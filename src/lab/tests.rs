@@ -428,6 +428,8 @@ fn garbage_is_survived_and_stays_on_its_machine() {
     let (engine, mut messages) = engine(&lab);
     sample_of(&mut messages, "vf-a");
     assert!(lab.suffer("garbage", "pv-a", false));
+    // A stream whose answer broke off waits long for the rest of it.
+    engine.run(&Effect::Reconnect(TargetId::new("pv-a")));
     sample_of(&mut messages, "pv-a");
     engine.shutdown();
 }
@@ -472,8 +474,13 @@ fn nothing_is_left_of_a_lab_that_ended() {
     let (folder, ports) = (lab.folder().to_owned(), lab.targets().iter().map(|target| target.port).collect::<Vec<_>>());
     let (engine, mut messages) = engine(&lab);
     sample_of(&mut messages, "pv-a");
-    let switcher = lab.switcher();
-    assert!(folder.exists());
+    let (switcher, name) = (lab.switcher(), lab.thread_name().to_owned());
+    let threads = || {
+        let tasks = std::fs::read_dir("/proc/self/task").expect("threads").flatten();
+        let names = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok());
+        names.filter(|thread| thread.trim_end() == name.get(..15).unwrap_or(&name)).count()
+    };
+    assert!(folder.exists() && threads() > 0);
     drop(lab);
     assert!(!folder.exists());
     assert!(!switcher.switch("cut", "pv-a", true), "nobody is there any more");
@@ -483,8 +490,51 @@ fn nothing_is_left_of_a_lab_that_ended() {
             assert!(Instant::now() < deadline, "port {port} is still open");
         }
     }
+    while threads() > 0 {
+        assert!(Instant::now() < deadline, "a thread lives on");
+        std::thread::park_timeout(Duration::from_millis(5));
+    }
     connection_of(&mut messages, "pv-a", |connection| matches!(connection, Connection::BackingOff { .. }));
     engine.shutdown();
+}
+
+/// A client of the library itself, which keeps to no limit of ours.
+struct Anybody;
+
+impl russh::client::Handler for Anybody {
+    type Error = russh::Error;
+
+    async fn check_server_key(&mut self, _key: &russh::keys::PublicKeyOrCertificate) -> Result<bool, russh::Error> {
+        Ok(true)
+    }
+}
+
+#[tokio::test]
+async fn eleven_sessions_on_one_connection_are_one_too_many() {
+    let lab = lab();
+    let address = ("127.0.0.1", lab.targets()[0].port);
+    let config = Arc::new(russh::client::Config { nodelay: true, ..Default::default() });
+    let mut handle = russh::client::connect(config, address, Anybody).await.expect("a connection");
+    let key = Arc::new(russh::keys::load_secret_key(lab.folder().join("id_ed25519"), None).expect("the key"));
+    let key = russh::keys::PrivateKeyWithHashAlg::new(key, None);
+    assert!(!handle.authenticate_password("root", "root").await.expect("an answer").success(), "no passwords");
+    assert!(handle.authenticate_publickey("root", key).await.expect("an answer").success());
+    let mut held = Vec::new();
+    for _ in 0..10 {
+        held.push(handle.channel_open_session().await.expect("a place"));
+    }
+    let refused = handle.channel_open_session().await.map(drop);
+    assert!(
+        matches!(refused, Err(russh::Error::ChannelOpenFailure(russh::ChannelOpenFailure::ConnectFailed))),
+        "{refused:?}"
+    );
+    held.pop().expect("ten").close().await.expect("closed");
+    let deadline = Instant::now() + PATIENCE;
+    while handle.channel_open_session().await.is_err() {
+        assert!(Instant::now() < deadline, "the place does not come back");
+    }
+    let forwarded = handle.channel_open_direct_tcpip("127.0.0.1", 22, "127.0.0.1", 0).await;
+    assert!(forwarded.is_err(), "nothing is forwarded");
 }
 
 #[tokio::test]

@@ -123,13 +123,11 @@ fn wanted(piece: &str) -> Wanted {
     if let Some(&read) = KNOWN.get(piece) {
         return Wanted::Known { read, sudo: false };
     }
-    match KNOWN.get(&piece.replace(SUDO, "")) {
-        Some(&read) => Wanted::Known { read, sudo: true },
-        None => {
-            let command = piece.split_once("command -v ").map_or(piece, |(_, rest)| rest);
-            Wanted::Unknown(command.split_whitespace().next().unwrap_or_default().to_owned())
-        }
+    if let Some(&read) = KNOWN.get(&piece.replace(SUDO, "")) {
+        return Wanted::Known { read, sudo: true };
     }
+    let command = piece.split_once("command -v ").map_or(piece, |(_, rest)| rest);
+    Wanted::Unknown(command.split_whitespace().next().unwrap_or_default().to_owned())
 }
 
 fn stream(text: &str) -> Option<Script> {

@@ -12,7 +12,9 @@ use crate::fabric::{
     Attribute, Entity, Observation, Outcome, Report, SourceId, State, TargetId, Text, Timestamp, Value,
 };
 use crate::probe::dialect::sections::Section;
-use crate::probe::privilege::{Become, ByRoot, Login, PROBE, refusal, sudoers, sudoers_default, without_warnings};
+use crate::probe::privilege::{
+    Become, ByRoot, LOGIN_SHOWN, Login, PROBE, login_said, refusal, sudoers, sudoers_default, without_warnings,
+};
 use crate::probe::{Read, Source, Word};
 
 /// Where the lines for sudoers go.
@@ -36,29 +38,47 @@ struct Known {
     news: bool,
 }
 
+/// What came of asking who the login is.
 #[derive(Debug)]
-enum Asked {
-    Login(Login),
-    /// It could not be found out who the login is.
-    Nothing,
+struct Asked {
+    at: Timestamp,
+    answer: String,
+    /// `None` if that was no answer.
+    login: Option<Login>,
 }
 
-/// How one command stands.
+/// How one command stands, with the first attempt that ended so.
 #[derive(Clone, Debug)]
 enum Standing {
-    Allowed,
-    Refused(Refused),
+    Allowed(Attempt),
+    Refused(Text, Attempt),
+    /// There is no `sudo` to ask.
+    NoSudo,
 }
 
-/// What came of the attempt.
+impl Standing {
+    fn is_allowed(&self) -> bool {
+        matches!(self, Self::Allowed(_))
+    }
+}
+
+/// What came of running a command by `sudo`.
 #[derive(Clone, Debug)]
-struct Refused {
-    why: Text,
+struct Attempt {
     at: Timestamp,
     duration: Duration,
     status: i32,
+    stdout: String,
     stderr: String,
+    /// Bytes of the output that are not kept here.
+    cut: u64,
 }
+
+/// How much of an output is kept as evidence that a command ran.
+const KEPT: usize = 2048;
+
+/// The most characters of what `sudo` said that are repeated: the line to add has to be whole.
+const LONGEST_REASON: usize = 120;
 
 /// How a privileged command is to be run now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,31 +128,26 @@ impl Privilege {
             return Way::Plain;
         }
         let mut known = self.known();
-        let login = match &known.login {
-            None => return Way::AskFirst,
-            Some(Asked::Login(login)) if login.lacks(needs) => login,
-            Some(_) => return Way::Plain,
-        };
+        let Some(asked) = &known.login else { return Way::AskFirst };
+        let Some(login) = asked.login.as_ref().filter(|login| login.lacks(needs)) else { return Way::Plain };
         // A program that is not there is told as such by the plain way.
         let Some(command) = by_root(login, argv) else { return Way::Plain };
         if login.path("sudo").is_none() {
-            let why = Text::new("sudo is not installed there");
-            let refused =
-                Refused { why, at: Timestamp::now(), duration: Duration::ZERO, status: 127, stderr: String::new() };
-            known.news |= known.commands.insert(command, Standing::Refused(refused)).is_none();
+            known.news |= known.commands.insert(command, Standing::NoSudo).is_none();
             return Way::Plain;
         }
         match known.commands.get(&command) {
-            Some(Standing::Refused(_)) => Way::Plain,
-            Some(Standing::Allowed) | None => Way::ByRoot(command),
+            Some(Standing::Refused(..)) => Way::Plain,
+            Some(Standing::Allowed(_) | Standing::NoSudo) | None => Way::ByRoot(command),
         }
     }
 
     /// The login answered who it is; an answer that is none counts, too.
     pub fn learned(&self, answer: &str) {
         let mut known = self.known();
-        known.login = Some(Login::parse(answer).map_or(Asked::Nothing, Asked::Login));
-        known.news |= matches!(known.login, Some(Asked::Nothing));
+        let login = Login::parse(answer);
+        known.news |= login.is_none();
+        known.login = Some(Asked { at: Timestamp::now(), answer: answer.to_owned(), login });
     }
 
     /// How the stream is to read queue pairs: with `true` by `sudo`; `None` as long as no batch has shown whether that
@@ -153,10 +168,11 @@ impl Privilege {
             // Nothing is known of what did not end.
             Outcome::TimedOut | Outcome::Cut => return false,
         };
-        let stderr = String::from_utf8_lossy(&section.stderr).into_owned();
-        let why = refusal(status, &String::from_utf8_lossy(&section.stdout), &stderr);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (stdout, stderr) = (text(&section.stdout), text(&section.stderr));
         section.stderr = without_warnings(&stderr).into_bytes();
-        self.came(command, why, status, &stderr, section.duration.unwrap_or_default())
+        let refused = refusal(status, &stdout, &stderr);
+        self.came(command, refused, attempt(status, section.duration.unwrap_or_default(), &stdout, stderr))
     }
 
     /// The same for the report of a stream, where both outputs come over one way.
@@ -166,19 +182,21 @@ impl Privilege {
         };
         let Outcome::Exit(status) = observation.outcome else { return false };
         let said = format!("{}{}", observation.stdout, observation.stderr);
-        self.came(&command, refusal(status, "", &said), status, &said, observation.duration)
+        let refused = refusal(status, "", &said);
+        let stdout = if refused.is_some() { "" } else { &*observation.stdout };
+        let stderr = if refused.is_some() { said } else { observation.stderr.to_string() };
+        self.came(&command, refused, attempt(status, observation.duration, stdout, stderr))
     }
 
-    fn came(&self, command: &ByRoot, why: Option<Text>, status: i32, stderr: &str, duration: Duration) -> bool {
+    fn came(&self, command: &ByRoot, refused: Option<Text>, attempt: Attempt) -> bool {
         let mut known = self.known();
-        let before = known.commands.get(command).map(|standing| matches!(standing, Standing::Allowed));
-        let is_refused = why.is_some();
-        if before != Some(!is_refused) {
+        let is_refused = refused.is_some();
+        if known.commands.get(command).is_none_or(|standing| standing.is_allowed() == is_refused) {
             known.news = true;
-            let at = Timestamp::now();
-            let standing = why.map_or(Standing::Allowed, |why| {
-                Standing::Refused(Refused { why, at, duration, status, stderr: stderr.to_owned() })
-            });
+            let standing = match refused {
+                Some(why) => Standing::Refused(why, attempt),
+                None => Standing::Allowed(attempt),
+            };
             known.commands.insert(command.clone(), standing);
         }
         is_refused
@@ -188,39 +206,46 @@ impl Privilege {
     pub fn try_again(&self) {
         let mut known = self.known();
         known.login = None;
-        known.commands.retain(|_, standing| matches!(standing, Standing::Allowed));
+        known.commands.retain(|_, standing| standing.is_allowed());
         known.news |= self.by != Become::None;
     }
 
     /// What is to be told now, if anything is new.
     pub fn news(&self, target: &TargetId, sequence: &Sequence) -> Option<News> {
         let mut known = self.known();
-        let Some(login) = known.login.as_ref().filter(|_| known.news) else { return None };
-        let (state, observations) = match login {
-            Asked::Nothing => {
+        let asked = known.login.as_ref().filter(|_| known.news)?;
+        let state = match &asked.login {
+            None => {
                 let why = "sudo is not used: the shell there does not say who the login is (is `id` missing?)";
-                (State::Failed(Text::new(why)), Vec::new())
+                State::Failed(Text::new(why))
             }
-            Asked::Login(login) => {
-                let observations = known
-                    .commands
-                    .iter()
-                    .map(|(command, standing)| Arc::new(observation(target, sequence, command, standing)));
-                (state(login, &known.commands)?, observations.collect())
-            }
+            Some(login) => state(login, &known.commands)?,
         };
+        let mut attempts: Vec<Arc<Observation>> = Vec::new();
+        // What was refused comes first: the fact cites it.
+        for refused in [true, false] {
+            attempts.extend(known.commands.iter().filter_map(|(command, standing)| match standing {
+                Standing::Refused(_, attempt) if refused => Some(observation(target, sequence, command, attempt)),
+                Standing::Allowed(attempt) if !refused => Some(observation(target, sequence, command, attempt)),
+                _ => None,
+            }));
+        }
+        if attempts.is_empty() {
+            attempts.push(asked_observation(target, sequence, asked));
+        }
         known.news = false;
+        drop(known);
+        let facts = vec![attempts[0].fact(Entity::Guest, Attribute::ReadByRoot, state.clone(), 0)];
         let refusal = match &state {
             State::NeedsPrivilege(text) | State::Failed(text) => Some(text.to_string()),
             _ => None,
         };
-        drop(known);
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let refusal = refusal.filter(|text| *text != *told);
         if let Some(text) = &refusal {
             told.clone_from(text);
         }
-        let report = report(target, sequence, state, observations);
+        let report = Report { target: target.clone(), probe: SourceId::new(PROBE), observations: attempts, facts };
         Some(News { report, refusal })
     }
 }
@@ -230,76 +255,71 @@ fn by_root(login: &Login, argv: &[Word]) -> Option<ByRoot> {
     ByRoot::new(login.path(program)?, argv)
 }
 
+fn attempt(status: i32, duration: Duration, stdout: &str, stderr: String) -> Attempt {
+    let kept = stdout.floor_char_boundary(KEPT);
+    let cut = u64::try_from(stdout.len() - kept).unwrap_or(u64::MAX);
+    Attempt { at: Timestamp::now(), duration, status, stdout: stdout[..kept].to_owned(), stderr, cut }
+}
+
 /// What is read by `sudo`, or what was refused and what would allow it; `None` while nothing was tried.
 fn state(login: &Login, commands: &BTreeMap<ByRoot, Standing>) -> Option<State<Value>> {
-    let refused: Vec<(&ByRoot, &Refused)> = commands
-        .iter()
-        .filter_map(|(command, standing)| match standing {
-            Standing::Refused(refused) => Some((command, refused)),
-            Standing::Allowed => None,
-        })
-        .collect();
-    let Some((_, first)) = refused.first() else {
+    let names = |commands: &[&ByRoot]| commands.iter().map(|command| command.plain()).collect::<Vec<_>>().join(" and ");
+    let of = |wanted: fn(&Standing) -> bool| -> Vec<&ByRoot> {
+        commands.iter().filter(|(_, standing)| wanted(standing)).map(|(command, _)| command).collect()
+    };
+    let without = of(|standing| matches!(standing, Standing::NoSudo));
+    if !without.is_empty() {
+        return Some(State::NeedsPrivilege(Text::new(&format!(
+            "sudo is not installed there, so {} is read without privilege; install it, or log in as root",
+            names(&without)
+        ))));
+    }
+    let why = commands.values().find_map(|standing| match standing {
+        Standing::Refused(why, _) => Some(why.as_str().chars().take(LONGEST_REASON).collect::<String>()),
+        Standing::Allowed(_) | Standing::NoSudo => None,
+    });
+    let Some(why) = why else {
         let allowed: Vec<Text> = commands.keys().map(|command| Text::new(&command.shown())).collect();
         return (!allowed.is_empty()).then(|| State::Known(Value::from(allowed)));
     };
-    let names: Vec<String> = refused.iter().map(|(command, _)| command.plain()).collect();
-    let why = &first.why;
-    if first.status == 127 {
-        return Some(State::NeedsPrivilege(Text::new(&format!(
-            "{}: {why}, so this is read without privilege; install sudo, or log in as root",
-            names.join(", ")
-        ))));
-    }
+    let refused = names(&of(|standing| matches!(standing, Standing::Refused(..))));
     // One line for all of them, also for those that are allowed: it may replace an earlier one.
-    let mut lines: Vec<String> = sudoers_default(&login.user, why).into_iter().collect();
+    let mut lines: Vec<String> = sudoers_default(&login.user, &why).into_iter().collect();
     lines.push(sudoers(&login.user, commands.keys()));
     Some(State::NeedsPrivilege(Text::new(&format!(
-        "sudo refused {} ({why}), so this is read without privilege; to allow it, put into a file by `{PLACE}`: {}",
-        names.join(" and "),
+        "sudo refused {refused} ({why}), so this is read without privilege; to allow it, put into a file by `{PLACE}`: {}",
         lines.join(" and the line ")
     ))))
 }
 
-fn observation(target: &TargetId, sequence: &Sequence, command: &ByRoot, standing: &Standing) -> Observation {
-    let (at, duration, status, stderr) = match standing {
-        Standing::Allowed => (Timestamp::now(), Duration::ZERO, 0, ""),
-        Standing::Refused(refused) => (refused.at, refused.duration, refused.status, refused.stderr.as_str()),
-    };
+fn observation(target: &TargetId, sequence: &Sequence, command: &ByRoot, attempt: &Attempt) -> Arc<Observation> {
     let program = command.path.rsplit('/').next().unwrap_or_default();
-    Observation {
+    Arc::new(Observation {
         target: target.clone(),
         source: SourceId::new(&format!("{PROBE}-{program}")),
         sequence: sequence.next(),
         command: Arc::from(command.shown()),
-        at,
-        duration,
-        outcome: Outcome::Exit(status),
-        stdout: Arc::from(""),
-        stderr: Arc::from(stderr),
-        cut: 0,
-    }
+        at: attempt.at,
+        duration: attempt.duration,
+        outcome: Outcome::Exit(attempt.status),
+        stdout: Arc::from(attempt.stdout.as_str()),
+        stderr: Arc::from(attempt.stderr.as_str()),
+        cut: attempt.cut,
+    })
 }
 
-fn report(
-    target: &TargetId,
-    sequence: &Sequence,
-    state: State<Value>,
-    mut observations: Vec<Arc<Observation>>,
-) -> Report {
-    // The fact cites what says it: the first command that was refused.
-    observations.sort_by_key(|observation| observation.outcome == Outcome::Exit(0));
-    if observations.is_empty() {
-        observations.push(Arc::new(Observation {
-            target: target.clone(),
-            source: SourceId::new(PROBE),
-            sequence: sequence.next(),
-            at: Timestamp::now(),
-            command: Arc::from("id"),
-            outcome: Outcome::Cut,
-            ..Observation::of_text(PROBE, "")
-        }));
-    }
-    let facts = vec![observations[0].fact(Entity::Guest, Attribute::ReadByRoot, state, 0)];
-    Report { target: target.clone(), probe: SourceId::new(PROBE), observations, facts }
+/// What the login said of itself, where nothing was run by `sudo` at all.
+fn asked_observation(target: &TargetId, sequence: &Sequence, asked: &Asked) -> Arc<Observation> {
+    Arc::new(Observation {
+        target: target.clone(),
+        source: SourceId::new(PROBE),
+        sequence: sequence.next(),
+        command: Arc::from(LOGIN_SHOWN),
+        at: asked.at,
+        duration: Duration::ZERO,
+        outcome: Outcome::Exit(0),
+        stdout: Arc::from(login_said(&asked.answer)),
+        stderr: Arc::from(""),
+        cut: 0,
+    })
 }

@@ -71,6 +71,16 @@ pub fn login_script() -> String {
     )
 }
 
+/// What a person would type to see the same as [`login_script`] asks.
+pub const LOGIN_SHOWN: &str =
+    "id -u; id -un; cat /proc/sys/kernel/dmesg_restrict; grep CapEff /proc/self/status; command -v sudo rdma dmesg";
+
+/// An answer to [`login_script`] without its marks.
+pub fn login_said(answer: &str) -> String {
+    let lines = answer.lines().filter(|line| !line.trim().is_empty() && *line != format!("{MARK} end"));
+    lines.flat_map(|line| [line.strip_prefix(MARK).map_or(line, str::trim_start), "\n"]).collect()
+}
+
 /// The programs that privileged commands of this version start.
 fn programs() -> impl Iterator<Item = &'static str> {
     ["rdma", "dmesg"].into_iter()

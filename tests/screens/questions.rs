@@ -137,3 +137,42 @@ fn a_server_cannot_push_the_line_from_the_screen() {
         assert!(screen.contains("softroce1"), "{columns}x{rows}\n{screen}");
     }
 }
+
+#[test]
+fn what_sudo_refused_stands_first_with_the_line_to_add() {
+    use rdmascope::collect::privilege::{Privilege, Way};
+    use rdmascope::collect::rounds::Sequence;
+    use rdmascope::fabric::Outcome;
+    use rdmascope::probe::dialect::sections::Section;
+    use rdmascope::probe::linux::PROBES;
+    use rdmascope::probe::privilege::Become;
+
+    let mut model = running();
+    let privilege = Privilege::new(Become::Sudo);
+    privilege.learned(
+        "@rdmascope:login uid 1000\n@rdmascope:login user lab\n@rdmascope:login restricted 1\n\
+         @rdmascope:login capabilities 0\n@rdmascope:login path sudo /usr/bin/sudo\n\
+         @rdmascope:login path rdma /usr/sbin/rdma\n@rdmascope:login path dmesg /usr/bin/dmesg\n@rdmascope:login end\n",
+    );
+    for source in PROBES.iter().flat_map(|probe| probe.sources) {
+        let Way::ByRoot(command) = privilege.way(source) else { continue };
+        let mut section = Section {
+            index: 0,
+            outcome: Outcome::Exit(1),
+            duration: None,
+            stdout: Vec::new(),
+            stderr: b"sudo: a password is required\n".to_vec(),
+            cut: 0,
+            command: None,
+        };
+        assert!(privilege.answered(&command, &mut section));
+    }
+    let target = TargetId::new("softroce1-lab");
+    let report = privilege.news(&target, &Sequence::default()).expect("a refusal").report;
+    update(&mut model, Message::Report { at: at(61), report });
+    act(&mut model, &["next-target", "panel-guest", "down"]);
+    insta::assert_snapshot!("sudo_refused_80x24", shown(&mut model, 80, 24, Typed::default()));
+    act(&mut model, &["evidence"]);
+    let screen = shown(&mut model, 80, 24, Typed::default());
+    assert!(screen.contains("$ sudo -n -- /usr/bin/dmesg") && screen.contains("a password is required"), "{screen}");
+}

@@ -159,7 +159,7 @@ fn of<'r>(reports: &'r [Report], probe: &str) -> &'r Report {
     reports.iter().find(|report| report.probe.as_str() == probe).expect("its report")
 }
 
-fn state<'r>(report: &'r Report, attribute: Attribute) -> &'r str {
+fn state(report: &Report, attribute: Attribute) -> &str {
     report.facts.iter().find(|fact| fact.attribute == attribute).map_or("none", |fact| fact.reading.state.name())
 }
 
@@ -186,9 +186,10 @@ async fn what_gains_is_read_by_root_and_nothing_else() {
     assert!(log.command.starts_with(&format!("sudo -n -- {path}/bin/dmesg | grep -F -e ")), "{}", log.command);
     let plain = of(&reports, "linux.rdma");
     assert!(plain.observations.iter().all(|observation| !observation.command.contains("sudo")));
-    let (state, refusal) = told(&link).expect("news");
-    assert!(matches!(state, State::Known(_)), "{state:?}");
-    assert_eq!(refusal, None);
+    let news = link.privilege().news(&TargetId::new("t"), &Sequence::default()).expect("news");
+    assert!(matches!(news.report.facts[0].reading.state, State::Known(_)), "{news:?}");
+    assert!(news.report.observations.iter().any(|observation| observation.stdout.contains("ib_write_bw")), "evidence");
+    assert_eq!(news.refusal, None);
     assert!(told(&link).is_none(), "the same is no news");
     read(&link).await;
     assert!(told(&link).is_none(), "nor after another round");
@@ -324,13 +325,14 @@ fn the_same_refusal_over_a_new_connection_is_no_event_again() {
         sentences.push(privilege.news(&target, &Sequence::default()).expect("news").refusal);
     }
     let first = sentences[0].clone().expect("told");
-    assert!(first.contains("sudo is not installed there"), "{first}");
+    assert!(first.contains("sudo is not installed there, so rdma -j res show qp is read without"), "{first}");
     assert_eq!(sentences[1], None);
 
     let privilege = kept.anew();
     privilege.learned("motd\n");
     assert_eq!(privilege.way(&source), Way::Plain);
     let news = privilege.news(&target, &Sequence::default()).expect("news");
+    assert_eq!(&*news.report.observations[0].stdout, "motd\n", "with what was said instead");
     assert!(news.refusal.expect("told").contains("does not say who the login is"));
 
     let privilege = kept.anew();

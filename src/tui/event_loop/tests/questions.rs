@@ -64,7 +64,6 @@ struct Desk {
     typed: mpsc::UnboundedSender<io::Result<Event>>,
     messages: mpsc::Sender<Message>,
     signals: mpsc::Sender<Signal>,
-    _ended: tokio::task::JoinHandle<Result<Exit>>,
 }
 
 impl Desk {
@@ -92,8 +91,8 @@ impl Desk {
         let model = Model::new(targets.to_vec(), Options::default(), Timestamp::UNIX_EPOCH);
         let seen = Rc::new(Seen::default());
         let program = RealProgram { model, seen: Rc::clone(&seen) };
-        let _ended = tokio::task::spawn_local(run(program, look, inputs, terminal));
-        Self { shared, seen, typed, messages, signals, _ended }
+        tokio::task::spawn_local(run(program, look, inputs, terminal));
+        Self { shared, seen, typed, messages, signals }
     }
 
     fn key_with(&self, code: KeyCode, modifiers: KeyModifiers) {

@@ -22,11 +22,13 @@ pub enum Context {
     Filter,
     /// A question is open.
     Prompt,
+    /// A recording is replayed: its keys lie over those of [`Context::Global`].
+    Replay,
 }
 
 impl Context {
     /// All contexts.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Global,
         Self::Tree,
         Self::Guest,
@@ -36,6 +38,7 @@ impl Context {
         Self::Evidence,
         Self::Filter,
         Self::Prompt,
+        Self::Replay,
     ];
 
     /// The name of its table in a key map.
@@ -50,6 +53,7 @@ impl Context {
             Self::Evidence => "evidence",
             Self::Filter => "filter",
             Self::Prompt => "prompt",
+            Self::Replay => "replay",
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What `update` asks the outside world to do.
 
+use super::mode::Control;
 use super::prompt::Answer;
 use crate::fabric::TargetId;
 
@@ -23,4 +24,16 @@ pub enum Effect {
         /// What was decided or typed.
         answer: Answer,
     },
+    /// Move in the recording that is replayed.
+    Replay(Control),
+}
+
+impl Effect {
+    /// True if it is done in a replay, too: whatever touches nothing but the terminal.
+    pub fn is_on_in_replay(&self) -> bool {
+        match self {
+            Self::Quit | Self::Suspend | Self::Redraw | Self::Replay(_) => true,
+            Self::Reconnect(_) | Self::ReadNow(_) | Self::Answer { .. } => false,
+        }
+    }
 }

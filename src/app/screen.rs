@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
 use tui_input::{Input, InputRequest};
 
 use super::context::Context;
@@ -12,7 +13,7 @@ use super::selection::{Node, RowKey};
 use crate::fabric::{TargetId, Timestamp};
 
 /// A panel. Numbers are fixed for good, so that fingers learn them; panels that are not built yet have none here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Panel {
     /// RDMA links, GIDs, queue pairs and everything else of one guest.
     GuestLink,
@@ -55,7 +56,7 @@ impl Panel {
 }
 
 /// Which half of the screen the arrow keys move in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Focus {
     /// The fabric tree.
     Tree,
@@ -64,7 +65,7 @@ pub enum Focus {
 }
 
 /// The fabric tree.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TreeView {
     /// The selected row.
     pub selected: Option<Node>,
@@ -73,7 +74,7 @@ pub struct TreeView {
 }
 
 /// The *Guest link* panel.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GuestView {
     /// The selected row.
     pub selected: Option<RowKey>,
@@ -85,7 +86,7 @@ pub struct GuestView {
 pub const WINDOWS: [u32; 5] = [30, 60, 120, 300, 600];
 
 /// The *Live* panel.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LiveView {
     /// Index into [`WINDOWS`].
     pub zoom: usize,
@@ -111,14 +112,14 @@ impl Default for LiveView {
 }
 
 /// The *Events* panel.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventsView {
     /// Number of the selected event; `None` follows the newest.
     pub selected: Option<u64>,
 }
 
 /// Something that lies over the panels. The last one is on top and gets the keys.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Overlay {
     /// All keys.
     Help {
@@ -130,20 +131,23 @@ pub enum Overlay {
 }
 
 /// What the line of text that is being edited is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Purpose {
     /// The filter of the tree, the panels and the events.
     Filter,
     /// The search in the evidence overlay.
     Search,
+    /// The time to go to in a replay.
+    Position,
 }
 
 /// A line of text that is being edited.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Editing {
     /// What it is for.
     pub purpose: Purpose,
     /// The text and the cursor in it.
+    #[serde(with = "kept_input")]
     pub input: Input,
     /// What it was before; restored on cancel.
     pub before: String,
@@ -184,7 +188,7 @@ impl Editing {
 }
 
 /// What is shown and how.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Screen {
     /// Cells across.
     pub columns: u16,
@@ -263,5 +267,21 @@ impl Screen {
     /// Lines that a list in the panel can show: all rows but header, footer, tab line and panel title.
     pub fn page(&self) -> usize {
         usize::from(self.rows.saturating_sub(4)).max(1)
+    }
+}
+
+/// A line of text in a recording: the text and the place of the cursor, which is put within the text when it is read.
+mod kept_input {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use tui_input::Input;
+
+    pub fn serialize<S: Serializer>(input: &Input, serializer: S) -> Result<S::Ok, S::Error> {
+        (input.value(), input.cursor()).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Input, D::Error> {
+        let (text, cursor) = <(String, usize)>::deserialize(deserializer)?;
+        let last = text.chars().count();
+        Ok(Input::new(text).with_cursor(cursor.min(last)))
     }
 }

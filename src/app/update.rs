@@ -82,6 +82,8 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
                             evidence.find(true, true, columns);
                         }
                     }
+                    // It is typed into the replay, which is no part of what is recorded.
+                    Purpose::Position => {}
                 }
             }
         }

@@ -8,6 +8,7 @@ pub mod document;
 pub mod generate;
 pub mod keys;
 pub mod output;
+pub mod replay;
 pub mod snapshot;
 mod text;
 pub mod themes;
@@ -154,6 +155,7 @@ fn dispatch(arguments: &Arguments) -> Result<Exit, Failure> {
         Some(Command::Snapshot(snapshot)) => {
             snapshot::run(&Session::open(global, &snapshot.targets)?, snapshot.out.as_deref())
         }
+        Some(Command::Replay { file }) => replay::run(global, file),
         Some(Command::Doctor) => doctor::run(global),
         Some(Command::Config { command: ConfigCommand::Init }) => config::init(global),
         Some(Command::Config { command: ConfigCommand::Show }) => config::show(global),

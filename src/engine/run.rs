@@ -112,7 +112,7 @@ impl EngineHandle {
             Effect::Reconnect(target) => self.command(target, Command::Reconnect),
             Effect::ReadNow(target) => self.command(target, Command::ReadNow),
             Effect::Answer { id, answer } => self.questions.answer(*id, answer.clone()),
-            Effect::Quit | Effect::Suspend | Effect::Redraw => return false,
+            Effect::Quit | Effect::Suspend | Effect::Redraw | Effect::Replay(_) => return false,
         }
         true
     }

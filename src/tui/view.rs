@@ -11,6 +11,7 @@ use super::{overlay, panel};
 use crate::app::action::{self, Context};
 use crate::app::condition;
 use crate::app::format;
+use crate::app::mode::Mode;
 use crate::app::model::Model;
 use crate::app::screen::{Focus, Overlay, Panel, Purpose};
 use crate::fabric::text::clean_line;
@@ -101,13 +102,28 @@ fn draw_header(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rec
     if !model.options.inventory.is_empty() {
         left.push(Span::styled(format!("  {}", model.options.inventory), base));
     }
-    left.push(match model.screen.live.frozen {
-        Some(at) => {
-            Span::styled(format!("  graphs FROZEN {}", format::clock(at, paint.zone)), base.patch(paint.theme.title))
+    let frozen = model.screen.live.frozen.map(|at| format!("  graphs FROZEN {}", format::clock(at, paint.zone)));
+    match &model.mode {
+        Mode::Live { recording } => {
+            left.push(Span::styled(frozen.unwrap_or_else(|| "  LIVE".to_owned()), base.patch(paint.theme.title)));
+            if *recording {
+                left.push(Span::styled("  REC", base.patch(paint.theme.warning)));
+            }
+            left.push(Span::styled(
+                if model.options.allow_changes { "  changes allowed" } else { "  read-only" },
+                base,
+            ));
         }
-        None => Span::styled("  LIVE", base.patch(paint.theme.title)),
-    });
-    left.push(Span::styled(if model.options.allow_changes { "  changes allowed" } else { "  read-only" }, base));
+        Mode::Replay(replay) => {
+            let (position, length) = (format::position(replay.position), format::position(replay.length));
+            let pace = if replay.paused { "paused".to_owned() } else { replay.speed.to_string() };
+            left.push(Span::styled(format!("  REPLAY {position} / {length} {pace}"), base.patch(paint.theme.title)));
+            if !replay.following {
+                left.push(Span::styled("  own view", base.patch(paint.theme.warning)));
+            }
+            left.extend(frozen.map(|frozen| Span::styled(frozen, base)));
+        }
+    }
     let mut counts = Vec::new();
     if tally.up > 0 {
         counts.push(format!("{} up", tally.up));
@@ -138,10 +154,13 @@ fn draw_header(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rec
 /// The line being edited, else a sentence about the last key, else the keys that work now.
 fn draw_footer(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) {
     let base = paint.theme.footer;
-    if let Some(editing) = &model.screen.editing {
+    let replay = model.mode.replay();
+    let entry = replay.and_then(|replay| replay.entry.as_ref());
+    if let Some(editing) = entry.or(model.screen.editing.as_ref()) {
         let prefix = match editing.purpose {
             Purpose::Filter => " filter: ",
             Purpose::Search => " search: ",
+            Purpose::Position => " to time: ",
         };
         let room = usize::from(area.width).saturating_sub(width(prefix) + 1);
         let scroll = editing.input.visual_scroll(room);
@@ -155,7 +174,8 @@ fn draw_footer(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rec
         }
         return;
     }
-    if let Some((text, _)) = &model.screen.notice {
+    let about_replay = replay.and_then(|replay| replay.notice.as_ref());
+    if let Some(text) = about_replay.or(model.screen.notice.as_ref().map(|(text, _)| text)) {
         let line = fit(&format!(" {text}"), usize::from(area.width), paint.glyphs);
         frame.render_widget(Paragraph::new(Line::styled(line, paint.theme.warning)).style(base), area);
         return;

@@ -7,6 +7,7 @@ mod live;
 mod motion;
 mod overlay;
 mod panels;
+mod replay;
 mod targets;
 mod text;
 
@@ -64,6 +65,21 @@ pub const ALL: &[&Action] = &[
     &text::CANCEL,
     &answer::YES,
     &answer::NO,
+    &replay::PAUSE,
+    &replay::FASTER,
+    &replay::SLOWER,
+    &replay::BACK,
+    &replay::FORWARD,
+    &replay::FAR_BACK,
+    &replay::FAR_FORWARD,
+    &replay::START,
+    &replay::END,
+    &replay::GO_TO,
+    &replay::NEXT,
+    &replay::PREVIOUS,
+    &replay::STEP_MESSAGE,
+    &replay::STEP_SECOND,
+    &replay::FOLLOW,
     &leave::SUSPEND,
     &leave::REDRAW,
 ];
@@ -81,10 +97,16 @@ pub fn run(model: &mut Model, name: &str) -> Vec<Effect> {
 /// Where keys go now. A question never takes the keys from a line of text that is being edited: what was meant for the
 /// filter must not answer it.
 pub fn context(model: &Model) -> Context {
-    if model.screen.editing.is_some() {
+    let replay = model.mode.replay();
+    if replay.is_some_and(|replay| replay.entry.is_some()) {
         return Context::Filter;
     }
-    if !model.prompts.is_empty() {
+    // While a replay shows the screen of whoever recorded it, that line is not the viewer's to edit.
+    if model.screen.editing.is_some() && replay.is_none_or(|replay| !replay.following) {
+        return Context::Filter;
+    }
+    // Nor are the questions of a recording his to answer.
+    if !model.prompts.is_empty() && replay.is_none() {
         return Context::Prompt;
     }
     match model.screen.overlays.last() {
@@ -100,6 +122,23 @@ pub fn context(model: &Model) -> Context {
 /// The actions that the footer offers, the most useful first; as many are shown as fit.
 pub fn hints(model: &Model) -> &'static [&'static Action] {
     match context(model) {
+        Context::Global | Context::Tree | Context::Guest | Context::Live | Context::Events | Context::Replay
+            if model.mode.replay().is_some() =>
+        {
+            &[
+                &overlay::HELP,
+                &leave::QUIT,
+                &replay::PAUSE,
+                &replay::BACK,
+                &replay::FORWARD,
+                &replay::SLOWER,
+                &replay::FASTER,
+                &replay::NEXT,
+                &replay::GO_TO,
+                &replay::STEP_SECOND,
+                &replay::FOLLOW,
+            ]
+        }
         Context::Filter => &[&text::ACCEPT, &text::CANCEL],
         Context::Prompt => &[&answer::YES, &answer::NO, &leave::QUIT],
         Context::Help => &[&overlay::CLOSE, &motion::DOWN, &motion::UP],
@@ -125,14 +164,14 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
             &targets::READ_NOW,
         ],
         // What helps a target that cannot be read comes first.
-        Context::Global | Context::Tree | Context::Guest | Context::Events
+        Context::Global | Context::Tree | Context::Guest | Context::Events | Context::Replay
             if model.selected_target().and_then(|id| model.targets.get(id)).is_some_and(|target| {
                 matches!(target.connection, Connection::BackingOff { .. } | Connection::Failed { .. })
             }) =>
         {
             &[&overlay::HELP, &leave::QUIT, &targets::RECONNECT, &targets::NEXT, &panels::NEXT_FOCUS, &text::FILTER]
         }
-        Context::Global | Context::Tree | Context::Guest | Context::Events => &[
+        Context::Global | Context::Tree | Context::Guest | Context::Events | Context::Replay => &[
             &overlay::HELP,
             &leave::QUIT,
             &text::FILTER,

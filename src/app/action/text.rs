@@ -77,6 +77,7 @@ pub(super) const CANCEL: Action = Action {
                         evidence.search = editing.before;
                     }
                 }
+                Purpose::Position => {}
             }
         }
         Vec::new()

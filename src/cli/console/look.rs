@@ -1,13 +1,13 @@
 //! How the console looks: the theme, the characters and the keys that the settings name.
 
-use super::super::{Failure, Session};
+use super::super::Failure;
 use crate::app::action;
+use crate::config::Settings;
 use crate::config::settings::Whence;
 use crate::tui::{self, GlyphSet, Glyphs, Keymap, Look, Pace, Theme};
 
-/// The look that the settings of the session ask for.
-pub fn look(session: &Session) -> Result<Look, Failure> {
-    let settings = &session.settings;
+/// The look that the settings ask for.
+pub fn look(settings: &Settings) -> Result<Look, Failure> {
     // A terminal that was told to speak no UTF-8 gets none, unless someone chose glyphs.
     let set = match settings.glyphs.whence {
         Whence::Default if !locale_is_utf8(|name| std::env::var(name).ok()) => GlyphSet::Ascii,

@@ -77,7 +77,7 @@ impl Player {
             unknown: 0,
             revision: 0,
         };
-        player.rebuild(0);
+        player.rebuild(player.recording.segment_at(0));
         if let Some(loss) = player.recording.loss(&player.zone) {
             player.say(loss);
         }

@@ -305,3 +305,20 @@ fn behind_a_broken_head_the_next_keyframe_is_found() {
     let told = broken.model().mode.replay().and_then(|replay| replay.notice.clone());
     assert!(told.is_some_and(|told| told.starts_with("the recording is broken from 00:00:0")));
 }
+
+#[test]
+fn a_model_comes_back_from_its_keyframe() {
+    let mut model = model();
+    crate::app::update(
+        &mut model,
+        Message::Connection {
+            target: TargetId::new("a"),
+            at: at(1),
+            connection: crate::app::Connection::Connected { since: at(1), via: Text::new("x") },
+        },
+    );
+    let mut raw = Vec::new();
+    super::writer::encode(&mut raw, &model).expect("encoded");
+    let again: Model = rmp_serde::from_slice(&raw).expect("decoded");
+    assert_eq!(format!("{again:?}"), format!("{model:?}"));
+}

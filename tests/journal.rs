@@ -384,7 +384,7 @@ fn a_replay_that_runs_by_itself_shows_the_same_and_stands_still_at_the_end() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(25))]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 100, ..ProptestConfig::with_cases(12) })]
     #[test]
     fn any_session_comes_out_as_it_went_in(
         happenings in prop::collection::vec(happening(), 20..120),

@@ -400,8 +400,12 @@ impl Player {
     fn take_next(&mut self) {
         match self.feed.take() {
             Some(Item::Message(timed)) => match timed.message {
-                // Effects of a recording are off, whatever they are.
-                Some(message) => drop(update(&mut self.model, message)),
+                Some(message) => {
+                    // What was live is taken in as live; effects of a recording are off, whatever they are.
+                    let mode = std::mem::take(&mut self.model.mode);
+                    drop(update(&mut self.model, message));
+                    self.model.mode = mode;
+                }
                 None => self.unknown += 1,
             },
             Some(Item::Broken { segment, .. }) => {

@@ -430,7 +430,7 @@ fn the_viewers_keys_give_him_a_view_of_his_own_and_the_way_back() {
     assert!(following(&player));
     same(&player, moment);
     let buffer = drawn(player.model(), (90, 20));
-    assert!(text(&buffer).starts_with(" rdmascope  lab  REPLAY 00:"), "{}", text(&buffer));
+    assert!(text(&buffer).starts_with(" rdmascope  REPLAY 00:"), "{}", text(&buffer));
     player.take(action("replay-follow"));
     assert!(text(&drawn(player.model(), (90, 20))).contains("own view"));
 }

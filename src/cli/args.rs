@@ -70,7 +70,7 @@ pub struct Global {
     /// How a command that prints does so.
     #[arg(long, global = true, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
     pub format: Format,
-    /// Record all that the console shows into a new file, for `replay`.
+    /// Record all that a console shows into a new file, for `replay`; only where one opens.
     #[arg(long, global = true, value_name = "FILE")]
     pub record: Option<PathBuf>,
 }

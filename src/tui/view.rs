@@ -99,12 +99,12 @@ fn draw_header(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rec
     let base = paint.theme.header;
     let tally = condition::tally(model);
     let mut left = vec![Span::styled(" rdmascope", base.patch(paint.theme.title))];
-    if !model.options.inventory.is_empty() {
-        left.push(Span::styled(format!("  {}", model.options.inventory), base));
-    }
+    let inventory = &model.options.inventory;
+    let inventory = (!inventory.is_empty()).then(|| Span::styled(format!("  {inventory}"), base));
     let frozen = model.screen.live.frozen.map(|at| format!("  graphs FROZEN {}", format::clock(at, paint.zone)));
     match &model.mode {
         Mode::Live { recording } => {
+            left.extend(inventory);
             left.push(Span::styled(frozen.unwrap_or_else(|| "  LIVE".to_owned()), base.patch(paint.theme.title)));
             if *recording {
                 left.push(Span::styled("  REC", base.patch(paint.theme.warning)));
@@ -117,11 +117,13 @@ fn draw_header(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rec
         Mode::Replay(replay) => {
             let (position, length) = (format::position(replay.position), format::position(replay.length));
             let pace = if replay.paused { "paused".to_owned() } else { replay.speed.to_string() };
-            left.push(Span::styled(format!("  REPLAY {position} / {length} {pace}"), base.patch(paint.theme.title)));
+            left.push(Span::styled(format!("  REPLAY {position}/{length} {pace}"), base.patch(paint.theme.title)));
             if !replay.following {
                 left.push(Span::styled("  own view", base.patch(paint.theme.warning)));
             }
+            // Of whom the recording is never changes: it comes last, and is what is cut where room is short.
             left.extend(frozen.map(|frozen| Span::styled(frozen, base)));
+            left.extend(inventory);
         }
     }
     let mut counts = Vec::new();

@@ -72,7 +72,7 @@ fn a_kill_costs_a_second_at_most_and_the_rest_replays_in_the_console() {
     console.keys(" ");
     console.wait_for("a pause", PATIENCE, |view| view.has("paused"));
     console.keys("t0:02\r");
-    console.wait_for("the typed time", PATIENCE, |view| view.has("REPLAY 00:00:02 /") && view.has("paused"));
+    console.wait_for("the typed time", PATIENCE, |view| view.has("REPLAY 00:00:02/") && view.has("paused"));
     console.keys("5");
     console.wait_for("a view of one's own", PATIENCE, |view| view.has("own view"));
     console.keys("R");

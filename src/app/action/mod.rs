@@ -123,6 +123,22 @@ pub fn context(model: &Model) -> Context {
 pub fn hints(model: &Model) -> &'static [&'static Action] {
     match context(model) {
         Context::Global | Context::Tree | Context::Guest | Context::Live | Context::Events | Context::Replay
+            if model.mode.replay().is_some_and(|replay| !replay.following) =>
+        {
+            &[
+                &overlay::HELP,
+                &leave::QUIT,
+                &replay::FOLLOW,
+                &replay::PAUSE,
+                &replay::BACK,
+                &replay::FORWARD,
+                &replay::SLOWER,
+                &replay::FASTER,
+                &replay::NEXT,
+                &replay::GO_TO,
+            ]
+        }
+        Context::Global | Context::Tree | Context::Guest | Context::Live | Context::Events | Context::Replay
             if model.mode.replay().is_some() =>
         {
             &[

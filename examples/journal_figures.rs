@@ -226,11 +226,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for message in messages {
             writer.take(second * SECOND, message)?;
         }
-        writing += used() - before;
+        writing += used().saturating_sub(before);
     }
     let before = used();
     drop(writer.finish()?);
-    writing += used() - before;
+    writing += used().saturating_sub(before);
     let bytes = file.as_file().metadata()?.len();
     println!("{hours} h of {TARGETS} targets: {:.1} MB", bytes as f64 / 1e6);
     println!("{:.0} kB a target and hour", bytes as f64 / 1e3 / (hours * TARGETS) as f64);

@@ -52,7 +52,10 @@ fn help_version_and_wrong_usage_have_their_statuses() {
     for (arguments, expected) in [
         (&["--colour"][..], "unexpected argument '--colour'"),
         (&["demo"], "the command `demo` is not built yet"),
-        (&["--record", "f", "doctor"], "--record FILE records a console; this command opens none that could be recorded"),
+        (
+            &["--record", "f", "doctor"],
+            "--record FILE records a console; this command opens none that could be recorded",
+        ),
         (&["local", "doctor"], "`doctor` is a command and stands first"),
         (&["--theme", "defualt", "local"], "--theme: unknown theme \"defualt\"; did you mean \"default\"?"),
         (&["--glyphs", "dots", "themes"], "--glyphs: unknown glyphs \"dots\"; known here: braille, block, ascii"),

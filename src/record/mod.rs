@@ -1,6 +1,6 @@
 //! Recordings of a console: [`writer`] and [`recorder`] write what `update` consumed into a file while it happens,
 //! [`reader`] finds its way in such a file, [`replay`] feeds the same messages to the same `update` again. Messages are
-//! written as MessagePack with the names of fields and variants: programs that know fewer or more of them can read each
+//! written as `MessagePack` with the names of fields and variants: programs that know fewer or more of them can read each
 //! other's files, numbers come back exactly as they were (JSON texts of fractions need not), and maps may have keys that
 //! are no texts, as those of the model do.
 

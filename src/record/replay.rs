@@ -208,7 +208,7 @@ impl Player {
             Control::Start => self.seek(0),
             Control::End => self.seek(self.recording.end()),
             Control::Enter => self.replay_mut().entry = Some(Editing::new(Purpose::Position, "")),
-            Control::Landmark { forward } => self.to_landmark(forward),
+            Control::Landmark { forward } => self.go_to_landmark(forward),
             Control::StepMessage => {
                 self.replay_mut().paused = true;
                 self.recorded(|player| {
@@ -329,7 +329,7 @@ impl Player {
         self.replay_mut().position = Duration::from_micros(self.position);
     }
 
-    fn to_landmark(&mut self, forward: bool) {
+    fn go_to_landmark(&mut self, forward: bool) {
         let here = self.position;
         let landmarks = self.recording.landmarks();
         let found = if forward {
@@ -337,16 +337,11 @@ impl Player {
         } else {
             landmarks.iter().rev().find(|landmark| landmark.at + SAME_MOMENT < here)
         };
-        match found.cloned() {
-            Some(landmark) => {
-                self.seek(landmark.at);
-                self.say(format!("{}  {}", written(landmark.at), landmark.text));
-            }
-            None => {
-                let where_to = if forward { "after" } else { "before" };
-                self.say(format!("nothing broke {where_to} this moment"));
-            }
-        }
+        let Some(landmark) = found.cloned() else {
+            return self.say(format!("nothing broke {} this moment", if forward { "after" } else { "before" }));
+        };
+        self.seek(landmark.at);
+        self.say(format!("{}  {}", written(landmark.at), landmark.text));
     }
 
     fn go_to(&mut self, text: &str) {

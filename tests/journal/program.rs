@@ -12,7 +12,7 @@ use crate::support::pty::{Console, Size};
 use crate::support::words;
 
 /// More than any of this ever needs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const PROGRAM: &str = env!("CARGO_BIN_EXE_rdmascope");
 
 fn start(home: &Path, program: &str, arguments: &[&str]) -> Console {

@@ -64,15 +64,17 @@ fn a_kill_costs_a_second_at_most_and_the_rest_replays_in_the_console() {
     let mut console = start(home.path(), PROGRAM, &["replay", name]);
     console.wait_for("the replay", PATIENCE, |view| view.has("REPLAY 00:00:0"));
     console.keys("$");
-    console.wait_for("its end", PATIENCE, |view| view.has_row(&["local", "ok"]) && view.has("connected"));
+    console.wait_for("its end, where it stands still", PATIENCE, |view| {
+        view.has("paused") && view.has_row(&["local", "ok"]) && view.has("connected")
+    });
     console.keys("^");
     console.wait_for("its start", PATIENCE, |view| {
-        view.has_row(&["local", "waiting"]) || view.has_row(&["local", "connecting"])
+        view.has("REPLAY 00:00:00/") && view.has("paused") && !view.has_row(&["local", "ok"])
     });
-    console.keys(" ");
-    console.wait_for("a pause", PATIENCE, |view| view.has("paused"));
     console.keys("t0:02\r");
     console.wait_for("the typed time", PATIENCE, |view| view.has("REPLAY 00:00:02/") && view.has("paused"));
+    console.keys(";");
+    console.wait_for("a second more", PATIENCE, |view| view.has("REPLAY 00:00:03/") && view.has("paused"));
     console.keys("5");
     console.wait_for("a view of one's own", PATIENCE, |view| view.has("own view"));
     console.keys("R");

@@ -9,10 +9,11 @@
 //! | 3 | [`config`] | settings, the inventory and OpenSSH's own settings, from text |
 //! | 4 | [`app`] | the console without a terminal: model, messages, update, effects, actions |
 //! | 5 | [`collect`] | the pollers and their transports (SSH, local) |
-//! | 6 | [`engine`] | runs pollers, effects and the clock; used alike by screen, command line and tests |
-//! | 7 | [`lab`] | the demo data centre behind a real SSH server |
-//! | 8 | [`tui`] | the only folder that knows a terminal |
-//! | 9 | [`cli`] | one file a subcommand |
+//! | 6 | [`record`] | recordings of a console, and their replay |
+//! | 7 | [`engine`] | runs pollers, effects and the clock; used alike by screen, command line and tests |
+//! | 8 | [`lab`] | the demo data centre behind a real SSH server |
+//! | 9 | [`tui`] | the only folder that knows a terminal |
+//! | 10 | [`cli`] | one file a subcommand |
 //!
 //! The first four floors are pure: no I/O, no clock, no runtime. `tests/architecture.rs` holds the crate to that.
 
@@ -24,4 +25,5 @@ pub mod engine;
 pub mod fabric;
 pub mod lab;
 pub mod probe;
+pub mod record;
 pub mod tui;

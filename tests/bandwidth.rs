@@ -90,7 +90,14 @@ fn cost(theme: &Theme, low_bandwidth: bool) -> (u64, u64) {
     let glyphs = Glyphs::new(GlyphSet::Braille);
     let keymap = Keymap::embedded(&names).expect("valid").told_in(&glyphs);
     let zone = jiff::tz::TimeZone::UTC;
-    let paint = Paint { theme, glyphs: &glyphs, keymap: &keymap, zone: &zone, hits: None };
+    let paint = Paint {
+        theme,
+        glyphs: &glyphs,
+        keymap: &keymap,
+        zone: &zone,
+        hits: None,
+        typed: rdmascope::tui::Typed::default(),
+    };
     let mut model = console(low_bandwidth);
     let mut screen = Screen::new(Size::new(200, 50), true).expect("made");
     let mut draw = |model: &Model| {

@@ -31,11 +31,13 @@ pub enum Context {
     Prompt,
     /// A secret is typed. Keys that are not in the key map are its text.
     Secret,
+    /// A recording is replayed: its keys lie over those of [`Context::Global`].
+    Replay,
 }
 
 impl Context {
     /// All contexts.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Global,
         Self::Tree,
         Self::Guest,
@@ -49,6 +51,7 @@ impl Context {
         Self::Filter,
         Self::Prompt,
         Self::Secret,
+        Self::Replay,
     ];
 
     /// True where text is typed: keys that the key map does not know edit it, and those of [`Context::Global`] do not work.
@@ -72,6 +75,7 @@ impl Context {
             Self::Filter => "filter",
             Self::Prompt => "prompt",
             Self::Secret => "secret",
+            Self::Replay => "replay",
         }
     }
 }

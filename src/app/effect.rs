@@ -1,6 +1,7 @@
 //! What `update` asks the outside world to do.
 
 use super::copy::CopyText;
+use super::mode::Control;
 use super::prompt::Answer;
 use crate::fabric::{TargetId, Text};
 
@@ -49,4 +50,23 @@ pub enum Effect {
         /// On or off.
         on: bool,
     },
+    /// Move in the recording that is replayed.
+    Replay(Control),
+}
+
+impl Effect {
+    /// True if it is done in a replay, too: whatever touches nothing but the terminal.
+    pub fn is_on_in_replay(&self) -> bool {
+        match self {
+            Self::Quit | Self::Suspend | Self::Redraw | Self::Copy { .. } | Self::Replay(_) => true,
+            Self::Reload
+            | Self::EditConfiguration
+            | Self::Open(_)
+            | Self::Close(_)
+            | Self::Reconnect(_)
+            | Self::ReadNow(_)
+            | Self::Answer { .. }
+            | Self::Fault { .. } => false,
+        }
+    }
 }

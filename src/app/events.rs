@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use super::message::Severity;
 use crate::fabric::{EntityId, ObservationRef, TargetId, Timestamp};
 
@@ -10,7 +12,7 @@ use crate::fabric::{EntityId, ObservationRef, TargetId, Timestamp};
 pub const KEPT_EVENTS: usize = 5000;
 
 /// Something that happened.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     /// Its number, from 1, for the whole session.
     pub number: u64,
@@ -31,7 +33,7 @@ pub struct Event {
 }
 
 /// All events.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EventLog {
     events: VecDeque<Event>,
     last_number: u64,

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::raw::RawStore;
 use crate::fabric::text::clean_line;
 use crate::fabric::{Attribute, EntityId, Fabric, Observation, ObservationRef, Outcome};
@@ -18,7 +20,7 @@ pub struct Sources<'a> {
 }
 
 /// The evidence overlay.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// What it is evidence for, in words.
     pub title: String,

@@ -1,14 +1,16 @@
 //! The filter of trees, tables and events: words that must all be there; `!word` must not be; letter case matters only
 //! where the word has a capital letter.
 
+use serde::{Deserialize, Serialize};
+
 /// A filter as typed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filter {
     text: String,
     terms: Vec<Term>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Term {
     text: String,
     wanted: bool,

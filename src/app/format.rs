@@ -110,6 +110,12 @@ pub fn clock(at: Timestamp, zone: &jiff::tz::TimeZone) -> String {
     at.to_zoned_datetime(zone.clone()).strftime("%H:%M:%S").to_string()
 }
 
+/// A place in a recording: `00:12:41`.
+pub fn position(since_start: Duration) -> String {
+    let seconds = since_start.as_secs();
+    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
 /// A value with the unit of its attribute.
 pub fn value(attribute: Attribute, value: &Value) -> String {
     match (attribute.unit(), value) {

@@ -98,6 +98,30 @@ pub enum Message {
     Edit(Edit),
 }
 
+impl Message {
+    /// The time that it brings, if it brings one.
+    pub fn at(&self) -> Option<Timestamp> {
+        match self {
+            Self::Clock(at)
+            | Self::Connection { at, .. }
+            | Self::Report { at, .. }
+            | Self::Gap { at, .. }
+            | Self::Notice { at, .. }
+            | Self::Said { at, .. }
+            | Self::Asked { at, .. } => Some(*at),
+            Self::Sample(sample) => Some(sample.at),
+            Self::Reconfigured(new) => Some(new.at),
+            Self::Resized { .. }
+            | Self::Withdrawn { .. }
+            | Self::Answered { .. }
+            | Self::Seen { .. }
+            | Self::Pointed(_)
+            | Self::Action(_)
+            | Self::Edit(_) => None,
+        }
+    }
+}
+
 /// How grave an event is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

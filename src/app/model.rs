@@ -3,18 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::connection::{Connection, Problem};
 use super::events::{Event, EventLog};
 use super::evidence::Sources;
 use super::look::{LookChoice, Offered, Started};
 use super::marks::Marks;
+use super::mode::Mode;
 use super::prompt::Prompt;
 use super::raw::RawStore;
 use super::screen::Screen;
 use crate::fabric::{Fabric, SeriesStore, SourceId, TargetId, Text, Timestamp};
 
 /// What kind of machine a target is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TargetKind {
     /// A Linux guest reached over SSH.
@@ -43,7 +46,7 @@ impl TargetKind {
 }
 
 /// What is known of one target as a whole.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Target {
     /// What it is.
     pub kind: TargetKind,
@@ -90,7 +93,7 @@ impl Target {
 
 /// How often the values of a target became stale. A target that flaps is told of now and then, not each time: its events
 /// would push the others out of sight.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Staleness {
     /// True while its values are stale.
     pub now: bool,
@@ -103,7 +106,7 @@ pub struct Staleness {
 }
 
 /// What was decided at the start.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {
     /// Name of the inventory for the header.
     pub inventory: Text,
@@ -136,7 +139,7 @@ impl Default for Options {
 }
 
 /// A fault of the embedded lab that can be switched while everything runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DemoFault {
     /// Its name: `link-down`.
     pub name: Text,
@@ -151,7 +154,7 @@ pub struct DemoFault {
 }
 
 /// All that the console knows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Model {
     /// The time of the last message that carried one.
     pub now: Timestamp,
@@ -177,6 +180,9 @@ pub struct Model {
     pub demo_faults_on: BTreeSet<(Text, TargetId)>,
     /// What is shown, and how.
     pub screen: Screen,
+    /// Whether this is now or a recording.
+    #[serde(skip)]
+    pub mode: Mode,
     /// Rises with every message that may change what is seen.
     pub revision: u64,
 }
@@ -199,6 +205,7 @@ impl Model {
             prompts: Vec::new(),
             demo_faults_on: BTreeSet::new(),
             screen,
+            mode: Mode::default(),
             revision: 0,
         }
     }

@@ -4,12 +4,14 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use super::model::Model;
 use super::prompt::{Prompt, PromptKind, SecretRequest, UnknownHostKey};
 use crate::fabric::TargetId;
 
 /// What the screen holds of the table of unknown host keys.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuestionView {
     /// Number of the selected question; the first one where there is none.
     pub selected: Option<u64>,

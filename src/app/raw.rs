@@ -4,20 +4,22 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::fabric::{Observation, ObservationRef, SourceId, TargetId};
 
 /// How many cited observations are kept beside the newest ones.
 const KEPT_CITED: usize = 200;
 
 /// What is kept of one source.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Kept {
     last: Option<Arc<Observation>>,
     previous_different: Option<Arc<Observation>>,
 }
 
 /// Raw output that is still at hand.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RawStore {
     sources: BTreeMap<(TargetId, SourceId), Kept>,
     cited: VecDeque<Arc<Observation>>,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
 use tui_input::{Input, InputRequest};
 
 use super::context::Context;
@@ -16,7 +17,7 @@ use super::settings::SettingsView;
 use crate::fabric::{TargetId, Text, Timestamp};
 
 /// A panel. Numbers are fixed for good, so that fingers learn them; panels that are not built yet have none here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Panel {
     /// RDMA links, GIDs, queue pairs and everything else of one guest.
     GuestLink,
@@ -59,7 +60,7 @@ impl Panel {
 }
 
 /// Which half of the screen the arrow keys move in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Focus {
     /// The fabric tree.
     Tree,
@@ -68,7 +69,7 @@ pub enum Focus {
 }
 
 /// The fabric tree.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TreeView {
     /// The selected row.
     pub selected: Option<Node>,
@@ -77,7 +78,7 @@ pub struct TreeView {
 }
 
 /// The *Guest link* panel.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GuestView {
     /// The selected row.
     pub selected: Option<RowKey>,
@@ -89,7 +90,7 @@ pub struct GuestView {
 pub const WINDOWS: [u32; 5] = [30, 60, 120, 300, 600];
 
 /// The *Live* panel.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LiveView {
     /// Index into [`WINDOWS`].
     pub zoom: usize,
@@ -115,14 +116,14 @@ impl Default for LiveView {
 }
 
 /// The *Events* panel.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventsView {
     /// Number of the selected event; `None` follows the newest.
     pub selected: Option<u64>,
 }
 
 /// Something that lies over the panels. The last one is on top and gets the keys.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Overlay {
     /// All keys.
     Help {
@@ -143,7 +144,7 @@ pub enum Overlay {
 }
 
 /// What the line of text that is being edited is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Purpose {
     /// The filter of the tree, the panels and the events.
     Filter,
@@ -158,14 +159,17 @@ pub enum Purpose {
         /// True if the mark was put just now: taking the text back takes the mark back.
         fresh: bool,
     },
+    /// The time to go to in a replay.
+    Position,
 }
 
 /// A line of text that is being edited.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Editing {
     /// What it is for.
     pub purpose: Purpose,
     /// The text and the cursor in it.
+    #[serde(with = "kept_input")]
     pub input: Input,
     /// What it was before; restored on cancel.
     pub before: String,
@@ -206,7 +210,7 @@ impl Editing {
 }
 
 /// What is shown and how.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Screen {
     /// Cells across.
     pub columns: u16,
@@ -312,5 +316,21 @@ impl Screen {
     /// Lines that a list in the panel can show: all rows but header, footer, tab line and panel title.
     pub fn page(&self) -> usize {
         usize::from(self.rows.saturating_sub(4)).max(1)
+    }
+}
+
+/// A line of text in a recording: the text and the place of the cursor, which is put within the text when it is read.
+mod kept_input {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use tui_input::Input;
+
+    pub fn serialize<S: Serializer>(input: &Input, serializer: S) -> Result<S::Ok, S::Error> {
+        (input.value(), input.cursor()).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Input, D::Error> {
+        let (text, cursor) = <(String, usize)>::deserialize(deserializer)?;
+        let last = text.chars().count();
+        Ok(Input::new(text).with_cursor(cursor.min(last)))
     }
 }

@@ -1,9 +1,13 @@
 //! What can be selected, by names that stay when rows come and go.
 
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
 use crate::fabric::{Entity, EntityId, TargetId};
 
 /// What a row of the tree stands for.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Node {
     /// A target as a whole.
     Target(TargetId),
@@ -22,10 +26,10 @@ impl Node {
 }
 
 /// Names a row, so that a selection stays where it is when rows come and go.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum RowKey {
     /// A heading.
-    Section(&'static str),
+    Section(Cow<'static, str>),
     /// A row about one entity; the word tells rows of the same entity apart.
-    Entity(Entity, &'static str),
+    Entity(Entity, Cow<'static, str>),
 }

@@ -99,6 +99,8 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
                         }
                     }
                     Purpose::Note { .. } => {}
+                    // It is typed into the replay, which is no part of what is recorded.
+                    Purpose::Position => {}
                 }
             }
         }

@@ -70,8 +70,8 @@ pub struct Global {
     /// How a command that prints does so.
     #[arg(long, global = true, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
     pub format: Format,
-    /// Belongs to the contract and is refused by name.
-    #[arg(long, global = true, value_name = "FILE", hide = true)]
+    /// Record all that a console shows into a new file, for `replay`; only where one opens.
+    #[arg(long, global = true, value_name = "FILE")]
     pub record: Option<PathBuf>,
 }
 
@@ -120,6 +120,12 @@ pub enum Command {
     Demo(DemoArguments),
     /// Read everything once and print it
     Snapshot(SnapshotArguments),
+    /// Show a recording in the console, with its time in your hands
+    Replay {
+        /// What `--record` wrote.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
     /// Show what a bug report should say about this machine
     Doctor,
     /// Write, show or find the configuration
@@ -187,8 +193,7 @@ pub enum ConfigCommand {
 }
 
 /// Commands of the contract that are not built yet.
-const NOT_BUILT: [&str; 10] =
-    ["diff", "check", "lint", "explain", "bench", "baseline", "tune", "replay", "collector", "checks"];
+const NOT_BUILT: [&str; 9] = ["diff", "check", "lint", "explain", "bench", "baseline", "tune", "collector", "checks"];
 
 /// Reads the words of the command line. Help and version come as an error of their own kind, as clap has it.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
@@ -196,8 +201,9 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, cla
     let after_hyphens = words.iter().position(|word| word == "--");
     let arguments = Arguments::try_parse_from(&words)?;
     let fail = |kind: ErrorKind, what: String| Err(Arguments::command().error(kind, what));
-    if arguments.global.record.is_some() {
-        return fail(ErrorKind::InvalidValue, "recording (--record FILE) is not built yet".to_owned());
+    if arguments.global.record.is_some() && !opens_console(arguments.command.as_ref()) {
+        let what = "--record FILE records a console; this command opens none that could be recorded".to_owned();
+        return fail(ErrorKind::ArgumentConflict, what);
     }
     if arguments.command.is_some() {
         if let Some(target) = arguments.targets.first() {
@@ -222,6 +228,11 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, cla
         }
     }
     Ok(arguments)
+}
+
+/// True for commands that open a console on targets.
+fn opens_console(command: Option<&Command>) -> bool {
+    command.is_none()
 }
 
 #[cfg(test)]
@@ -272,10 +283,10 @@ mod tests {
     #[test]
     fn what_is_not_built_or_misplaced_is_refused_by_name() {
         for (line, expected) in [
-            ("rdmascope replay f", "the command `replay` is not built yet"),
             ("rdmascope demo --list --seed 3", "cannot be used with"),
             ("rdmascope check local", "the command `check` is not built yet"),
-            ("rdmascope --record f local", "recording (--record FILE) is not built yet"),
+            ("rdmascope --record f doctor", "--record FILE records a console; this command opens none"),
+            ("rdmascope replay g --record f", "--record FILE records a console; this command opens none"),
             ("rdmascope local doctor", "`doctor` is a command and stands first"),
             ("rdmascope doctor x", "unexpected argument 'x'"),
             ("rdmascope --colour", "unexpected argument '--colour'"),

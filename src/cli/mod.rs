@@ -12,6 +12,7 @@ pub mod lab;
 pub mod library;
 pub mod output;
 pub mod plain;
+pub mod replay;
 pub mod snapshot;
 mod text;
 pub mod themes;
@@ -185,6 +186,7 @@ fn dispatch(arguments: &Arguments) -> Result<Exit, Failure> {
         None => console::run(&Session::open(global, &arguments.targets)?),
         Some(Command::Demo(demo)) => demo::run(global, demo),
         Some(Command::Snapshot(snapshot)) => snapshot::run(global, snapshot),
+        Some(Command::Replay { file }) => replay::run(global, file),
         Some(Command::Doctor) => doctor::run(global),
         Some(Command::Config { command: ConfigCommand::Init }) => config::init(global),
         Some(Command::Config { command: ConfigCommand::Show }) => config::show(global),

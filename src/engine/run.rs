@@ -146,7 +146,8 @@ impl EngineHandle {
             | Effect::Fault { .. }
             | Effect::Reload
             | Effect::EditConfiguration
-            | Effect::Open(_) => return false,
+            | Effect::Open(_)
+            | Effect::Replay(_) => return false,
         }
         true
     }

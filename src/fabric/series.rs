@@ -149,6 +149,7 @@ pub struct Series {
     /// The last raw value, unscaled (counters only).
     pub raw: Option<u64>,
     /// Points, oldest first.
+    #[serde(with = "columns")]
     pub points: VecDeque<Point>,
     last: Option<(u64, u64)>,
 }
@@ -187,7 +188,7 @@ pub enum Incident {
 }
 
 /// The boot of a target that the last sample came from.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Boot {
     uptime_centiseconds: u64,
     id: Option<Text>,
@@ -207,7 +208,7 @@ impl Boot {
 }
 
 /// All series of all targets.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SeriesStore {
     series: BTreeMap<SeriesKey, Series>,
     boots: BTreeMap<TargetId, Boot>,
@@ -313,6 +314,46 @@ impl SeriesStore {
     /// All series in order of target, entity and name.
     pub fn iter(&self) -> impl Iterator<Item = (&SeriesKey, &Series)> {
         self.series.iter()
+    }
+}
+
+/// Points as two columns: nanoseconds since 1970, each but the first as the distance from the one before, and values. A
+/// recording holds them by the hundred thousand, and as texts the times alone would be ten times as long.
+mod columns {
+    use std::collections::VecDeque;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+    use super::{KEPT_POINTS, Point, Timestamp};
+
+    #[derive(Serialize, Deserialize)]
+    struct Columns {
+        at: Vec<i64>,
+        value: Vec<Option<f64>>,
+    }
+
+    pub fn serialize<S: Serializer>(points: &VecDeque<Point>, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut before = 0;
+        let at = points.iter().map(|point| {
+            // Times beyond the year 2262 do not fit; no clock of a running system says such.
+            let now = i64::try_from(point.at.as_nanosecond()).unwrap_or(i64::MAX);
+            now.wrapping_sub(std::mem::replace(&mut before, now))
+        });
+        Columns { at: at.collect(), value: points.iter().map(|point| point.value).collect() }.serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<VecDeque<Point>, D::Error> {
+        let Columns { at, value } = Columns::deserialize(deserializer)?;
+        if at.len() != value.len() || at.len() > KEPT_POINTS {
+            return Err(D::Error::custom("columns of points that do not belong together"));
+        }
+        let mut now = 0i64;
+        let points = at.into_iter().zip(value).map(|(step, value)| {
+            now = now.wrapping_add(step);
+            let at = Timestamp::from_nanosecond(i128::from(now)).map_err(D::Error::custom)?;
+            Ok(Point { at, value })
+        });
+        points.collect()
     }
 }
 

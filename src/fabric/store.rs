@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use super::attribute::Attribute;
 use super::entity::{Entity, EntityId, TargetId};
 use super::fact::{Fact, Report};
@@ -14,7 +16,7 @@ use super::value::Value;
 type Said = BTreeMap<Attribute, Told>;
 
 /// What one probe last said of one attribute.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Told {
     reading: Reading<Value>,
     /// Which report this state first came with, counted over all of them: clocks jump, this does not.
@@ -22,7 +24,7 @@ struct Told {
 }
 
 /// Everything known of one entity, by probe: two probes may state the same attribute.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Record {
     by_probe: BTreeMap<SourceId, Said>,
 }
@@ -65,7 +67,7 @@ pub enum Change {
 }
 
 /// The fold of all facts.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fabric {
     records: BTreeMap<EntityId, Record>,
     /// Probes that have reported at least once, by target: their first report is a discovery, not a change.

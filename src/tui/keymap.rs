@@ -107,6 +107,17 @@ impl Keymap {
         self
     }
 
+    /// This key map as it is in a replay: the table [`Context::Replay`] lies over that of [`Context::Global`].
+    #[must_use]
+    pub fn for_replay(&self) -> Self {
+        let mut map = self.clone();
+        let over = map.tables.remove(&Context::Replay).unwrap_or_default();
+        let global = map.tables.entry(Context::Global).or_default();
+        global.retain(|old| over.iter().all(|new| !clash(&old.keys, &new.keys)));
+        global.extend(over);
+        map
+    }
+
     /// What the keys typed so far mean in a context: its own table first, then that of [`Context::Global`], except where text is typed.
     pub fn resolve(&self, context: Context, typed: &[KeyInput]) -> Resolution<'_> {
         for context in lookup_order(context) {

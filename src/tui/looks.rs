@@ -39,6 +39,13 @@ impl Looks {
         self.keymaps.insert(name.to_owned(), keymap);
     }
 
+    /// The same, with the keys of a replay in force in every key map.
+    #[must_use]
+    pub fn for_replay(&self) -> Self {
+        let keymaps = self.keymaps.iter().map(|(name, keymap)| (name.clone(), keymap.for_replay())).collect();
+        Self { themes: self.themes.clone(), keymaps }
+    }
+
     /// The names, the default first.
     pub fn offered(&self) -> Offered {
         Offered { themes: default_first(self.themes.keys()), keymaps: default_first(self.keymaps.keys()) }
@@ -86,6 +93,13 @@ impl Look {
         };
         let unknown = look.change(wished);
         (look, unknown)
+    }
+
+    /// The same look for a replay, whose keys lie over those of every key map.
+    #[must_use]
+    pub fn for_replay(self) -> Self {
+        let wished = self.chosen.clone();
+        Self::new(Arc::new(self.looks.for_replay()), &wished, self.colours).0
     }
 
     /// Changes over to what is wished for. A name that is not known (a recording from a machine with other files) leaves

@@ -53,6 +53,13 @@ pub struct Surroundings {
     pub editor: Editor,
 }
 
+impl Surroundings {
+    /// For a console whose configuration is not read again: why, for whoever wants to edit it.
+    pub fn none(why: &'static str) -> Self {
+        Self { reloads: mpsc::channel(1).1, editor: Box::new(move || Err(why.to_owned())) }
+    }
+}
+
 /// Shows a program on the terminal until it ends. It takes this thread, and gives it a runtime of its own: the screen
 /// shares no thread with anything that could be slow. `effects` must not wait.
 pub fn show<P: Program>(

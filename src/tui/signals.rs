@@ -43,6 +43,9 @@ impl Signal {
 /// Listens to all of them from now on, on the runtime of the caller.
 pub fn listen() -> io::Result<mpsc::Receiver<Signal>> {
     let (sender, receiver) = mpsc::channel(16);
+    // A limit on the size of files is an error of the write that passes it, not the end of the program.
+    let mut too_big = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?;
+    tokio::spawn(async move { while too_big.recv().await.is_some() {} });
     for kind in Signal::ALL {
         let mut arrivals = signal(SignalKind::from_raw(i32::from(kind.number())))?;
         let sender = sender.clone();

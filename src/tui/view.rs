@@ -13,6 +13,7 @@ use crate::app::action;
 use crate::app::condition;
 use crate::app::format;
 use crate::app::marks::Mark;
+use crate::app::mode::Mode;
 use crate::app::model::Model;
 use crate::app::screen::{Focus, Overlay, Panel, Purpose};
 
@@ -142,16 +143,33 @@ fn draw_header(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rec
     let base = paint.theme.header;
     let tally = condition::tally(model);
     let mut left = vec![Span::styled(" rdmascope", base.patch(paint.theme.title))];
-    if !model.options.inventory.is_empty() {
-        left.push(Span::styled(format!("  {}", model.options.inventory), base));
-    }
-    left.push(match model.screen.live.frozen {
-        Some(at) => {
-            Span::styled(format!("  graphs FROZEN {}", format::clock(at, paint.zone)), base.patch(paint.theme.title))
+    let inventory = &model.options.inventory;
+    let inventory = (!inventory.is_empty()).then(|| Span::styled(format!("  {inventory}"), base));
+    let frozen = model.screen.live.frozen.map(|at| format!("  graphs FROZEN {}", format::clock(at, paint.zone)));
+    match &model.mode {
+        Mode::Live { recording } => {
+            left.extend(inventory);
+            left.push(Span::styled(frozen.unwrap_or_else(|| "  LIVE".to_owned()), base.patch(paint.theme.title)));
+            if *recording {
+                left.push(Span::styled("  REC", base.patch(paint.theme.warning)));
+            }
+            left.push(Span::styled(
+                if model.options.allow_changes { "  changes allowed" } else { "  read-only" },
+                base,
+            ));
         }
-        None => Span::styled("  LIVE", base.patch(paint.theme.title)),
-    });
-    left.push(Span::styled(if model.options.allow_changes { "  changes allowed" } else { "  read-only" }, base));
+        Mode::Replay(replay) => {
+            let (position, length) = (format::position(replay.position), format::position(replay.length));
+            let pace = if replay.paused { "paused".to_owned() } else { replay.speed.to_string() };
+            left.push(Span::styled(format!("  REPLAY {position}/{length} {pace}"), base.patch(paint.theme.title)));
+            if !replay.following {
+                left.push(Span::styled("  own view", base.patch(paint.theme.warning)));
+            }
+            // Of whom the recording is never changes: it comes last, and is what is cut where room is short.
+            left.extend(frozen.map(|frozen| Span::styled(frozen, base)));
+            left.extend(inventory);
+        }
+    }
     let mut counts = Vec::new();
     if tally.up > 0 {
         counts.push(format!("{} up", tally.up));
@@ -185,10 +203,14 @@ fn draw_header(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rec
 /// The line being edited, else a sentence about the last key, else the keys that work now.
 fn draw_footer(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) {
     let base = paint.theme.footer;
-    if let Some(editing) = model.screen.editing.as_ref().filter(|editing| editing.purpose != Purpose::Palette) {
+    let replay = model.mode.replay();
+    let entry = replay.and_then(|replay| replay.entry.as_ref());
+    let typed = model.screen.editing.as_ref().filter(|editing| editing.purpose != Purpose::Palette);
+    if let Some(editing) = entry.or(typed) {
         let prefix = match editing.purpose {
             Purpose::Filter | Purpose::Palette => " filter: ".to_owned(),
             Purpose::Search => " search: ".to_owned(),
+            Purpose::Position => " to time: ".to_owned(),
             Purpose::Note { mark, .. } => {
                 format!(" note of mark {}: ", model.marks.get(mark).map(Mark::letter).unwrap_or_default())
             }
@@ -205,7 +227,8 @@ fn draw_footer(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rec
         }
         return;
     }
-    if let Some((text, _)) = &model.screen.notice {
+    let about_replay = replay.and_then(|replay| replay.notice.as_ref());
+    if let Some(text) = about_replay.or(model.screen.notice.as_ref().map(|(text, _)| text)) {
         let line = fit(&format!(" {text}"), usize::from(area.width), paint.glyphs);
         frame.render_widget(Paragraph::new(Line::styled(line, paint.theme.warning)).style(base), area);
         return;

@@ -33,7 +33,7 @@ pub fn connected(names: &[&str]) -> Model {
 }
 
 /// What the batch on a guest gave, as reports of all probes.
-fn reports(capture: &str, target: &str, second: i64) -> Vec<Report> {
+pub fn reports(capture: &str, target: &str, second: i64) -> Vec<Report> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/batch");
     let read = |name: &str| std::fs::read(folder.join(name)).expect("a capture of the project");
     let names = String::from_utf8(read("sources.txt")).expect("names");
@@ -102,6 +102,11 @@ pub fn running() -> Model {
 
 /// One tick: packets of the RDMA port, and bytes of the interface under it.
 pub fn sample(model: &mut Model, target: &str, second: i64, sent: u64, received: u64) {
+    update(model, tick(target, second, sent, received));
+}
+
+/// The message of such a tick.
+pub fn tick(target: &str, second: i64, sent: u64, received: u64) -> Message {
     let counter = |entity: &Entity, name: &str, role: Role, raw: u64| CounterValue {
         entity: entity.clone(),
         name: Text::new(name),
@@ -121,21 +126,18 @@ pub fn sample(model: &mut Model, target: &str, second: i64, sent: u64, received:
         counter(&netdev, "tx_bytes", of_netdev("tx_bytes"), sent * 1100),
         counter(&netdev, "rx_bytes", of_netdev("rx_bytes"), received * 80),
     ];
-    update(
-        model,
-        Message::Sample(Sample {
-            target: TargetId::new(target),
-            at: at(second),
-            round_trip: Duration::from_micros(2300),
-            uptime_centiseconds: u64::try_from(second).expect("positive") * 100 + 5000,
-            boot_id: None,
-            counters,
-            gauges: vec![],
-            facts: vec![],
-            observation: None,
-            clock_offset_ms: Some(-3),
-        }),
-    );
+    Message::Sample(Sample {
+        target: TargetId::new(target),
+        at: at(second),
+        round_trip: Duration::from_micros(2300),
+        uptime_centiseconds: u64::try_from(second).expect("positive") * 100 + 5000,
+        boot_id: None,
+        counters,
+        gauges: vec![],
+        facts: vec![],
+        observation: None,
+        clock_offset_ms: Some(-3),
+    })
 }
 
 /// The port of the first guest goes down, as a stream tells it.

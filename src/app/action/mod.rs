@@ -12,6 +12,7 @@ mod motion;
 mod overlay;
 mod palette;
 mod panels;
+mod replay;
 mod settings;
 mod surroundings;
 mod targets;
@@ -101,6 +102,21 @@ pub const ALL: &[&Action] = &[
     &surroundings::EDIT,
     &surroundings::LOW_BANDWIDTH,
     &surroundings::MOUSE,
+    &replay::PAUSE,
+    &replay::FASTER,
+    &replay::SLOWER,
+    &replay::BACK,
+    &replay::FORWARD,
+    &replay::FAR_BACK,
+    &replay::FAR_FORWARD,
+    &replay::START,
+    &replay::END,
+    &replay::GO_TO,
+    &replay::NEXT,
+    &replay::PREVIOUS,
+    &replay::STEP_MESSAGE,
+    &replay::STEP_SECOND,
+    &replay::FOLLOW,
     &leave::SUSPEND,
     &leave::REDRAW,
 ];
@@ -133,12 +149,19 @@ pub fn has_evidence(model: &Model) -> bool {
 /// Where keys go now. A question never takes the keys from a line of text that is being edited: what was meant for the
 /// filter must not answer it.
 pub fn context(model: &Model) -> Context {
-    match &model.screen.editing {
+    let replay = model.mode.replay();
+    if replay.is_some_and(|replay| replay.entry.is_some()) {
+        return Context::Filter;
+    }
+    // While a replay shows the screen of whoever recorded it, that line is not the viewer's to edit.
+    let own = replay.is_none_or(|replay| !replay.following);
+    match model.screen.editing.as_ref().filter(|_| own) {
         Some(Editing { purpose: Purpose::Palette, .. }) => return Context::Palette,
         Some(_) => return Context::Filter,
         None => {}
     }
-    match questions::front(model) {
+    // Nor are the questions of a recording his to answer.
+    match questions::front(model).filter(|_| replay.is_none()) {
         Some(Front::HostKeys) => return Context::Prompt,
         Some(Front::Secret(..)) => return Context::Secret,
         None => {}
@@ -164,6 +187,39 @@ pub fn context_of(top: Option<&Overlay>, screen: &Screen) -> Context {
 /// The actions that the footer offers, the most useful first; as many are shown as fit.
 pub fn hints(model: &Model) -> &'static [&'static Action] {
     match context(model) {
+        Context::Global | Context::Tree | Context::Guest | Context::Live | Context::Events | Context::Replay
+            if model.mode.replay().is_some_and(|replay| !replay.following) =>
+        {
+            &[
+                &overlay::HELP,
+                &leave::QUIT,
+                &replay::FOLLOW,
+                &replay::PAUSE,
+                &replay::BACK,
+                &replay::FORWARD,
+                &replay::SLOWER,
+                &replay::FASTER,
+                &replay::NEXT,
+                &replay::GO_TO,
+            ]
+        }
+        Context::Global | Context::Tree | Context::Guest | Context::Live | Context::Events | Context::Replay
+            if model.mode.replay().is_some() =>
+        {
+            &[
+                &overlay::HELP,
+                &leave::QUIT,
+                &replay::PAUSE,
+                &replay::BACK,
+                &replay::FORWARD,
+                &replay::SLOWER,
+                &replay::FASTER,
+                &replay::NEXT,
+                &replay::GO_TO,
+                &replay::STEP_SECOND,
+                &replay::FOLLOW,
+            ]
+        }
         Context::Filter => &[&text::ACCEPT, &text::CANCEL],
         Context::Prompt => {
             &[&answer::ACCEPT_KEYS, &answer::ACCEPT_KEY, &answer::REFUSE_KEY, &answer::REFUSE_KEYS, &leave::QUIT]
@@ -225,7 +281,7 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
             &panels::NEXT_FOCUS,
         ],
         // What helps a target that cannot be read comes first.
-        Context::Global | Context::Tree | Context::Guest | Context::Events
+        Context::Global | Context::Tree | Context::Guest | Context::Events | Context::Replay
             if model.selected_target().and_then(|id| model.targets.get(id)).is_some_and(|target| {
                 matches!(target.connection, Connection::BackingOff { .. } | Connection::Failed { .. })
             }) =>
@@ -240,7 +296,7 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
                 &text::FILTER,
             ]
         }
-        Context::Global | Context::Tree | Context::Guest | Context::Events => &[
+        Context::Global | Context::Tree | Context::Guest | Context::Events | Context::Replay => &[
             &overlay::HELP,
             &leave::QUIT,
             &palette::PALETTE,

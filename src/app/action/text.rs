@@ -83,7 +83,7 @@ pub(super) const CANCEL: Action = Action {
                     }
                 }
                 Purpose::Note { mark, fresh: true } => marks::take_back(model, mark),
-                Purpose::Note { fresh: false, .. } | Purpose::Palette => {}
+                Purpose::Note { fresh: false, .. } | Purpose::Palette | Purpose::Position => {}
             }
         }
         Vec::new()

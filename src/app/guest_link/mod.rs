@@ -75,7 +75,7 @@ pub fn rows(model: &Model, target: &TargetId) -> Vec<Row> {
         let passing: Vec<Row> =
             section.into_iter().filter(|row| model.screen.panel_passes(&format!("{title} {}", row.line()))).collect();
         if !passing.is_empty() {
-            rows.push(Row { key: RowKey::Section(title), label: title.to_owned(), cells: Vec::new() });
+            rows.push(Row { key: RowKey::Section(title.into()), label: title.to_owned(), cells: Vec::new() });
             rows.extend(passing);
         }
     }
@@ -115,7 +115,7 @@ impl Builder<'_> {
     fn single(&self, entity: &Entity, attribute: Attribute) -> Option<Row> {
         let cell = self.cell(entity, attribute, "")?;
         Some(Row {
-            key: RowKey::Entity(entity.clone(), attribute.name()),
+            key: RowKey::Entity(entity.clone(), attribute.name().into()),
             label: attribute.label().to_owned(),
             cells: vec![cell],
         })
@@ -123,7 +123,7 @@ impl Builder<'_> {
 
     fn row(entity: &Entity, word: &'static str, label: String, cells: Vec<Option<Cell>>) -> Option<Row> {
         let cells: Vec<Cell> = cells.into_iter().flatten().collect();
-        (!cells.is_empty()).then(|| Row { key: RowKey::Entity(entity.clone(), word), label, cells })
+        (!cells.is_empty()).then(|| Row { key: RowKey::Entity(entity.clone(), word.into()), label, cells })
     }
 
     /// What no probe has told yet: on a slow guest an empty section must not look like an empty table.
@@ -140,7 +140,7 @@ impl Builder<'_> {
         if missing.is_empty() {
             return Vec::new();
         }
-        vec![Row { key: RowKey::Entity(Entity::Guest, "unread"), label: "waits for".to_owned(), cells: missing }]
+        vec![Row { key: RowKey::Entity(Entity::Guest, "unread".into()), label: "waits for".to_owned(), cells: missing }]
     }
 
     /// What is wrong, before everything else: ports that are not active, queue pairs in error, interfaces under an
@@ -162,12 +162,12 @@ impl Builder<'_> {
         rows.extend(self.single(&Entity::Guest, Attribute::ReadByRoot).filter(|row| row.gravity() > Gravity::Neutral));
         for row in &mut rows {
             if let RowKey::Entity(_, word) = &mut row.key {
-                *word = match *word {
-                    "state" => "attention-state",
-                    "message" => "attention-message",
-                    "read-by-root" => "attention-privilege",
-                    other => other,
-                };
+                match &**word {
+                    "state" => *word = "attention-state".into(),
+                    "message" => *word = "attention-message".into(),
+                    "read-by-root" => *word = "attention-privilege".into(),
+                    _ => {}
+                }
             }
         }
         rows

@@ -136,14 +136,14 @@ impl Builder<'_> {
                     source: Some((self.id(members[0]), Attribute::QueuePairType)),
                 }];
                 cells.extend(self.states(&members));
-                Row { key: RowKey::Entity(members[0].clone(), "state"), label: owner, cells }
+                Row { key: RowKey::Entity(members[0].clone(), "state".into()), label: owner, cells }
             })
             .collect();
         if let Some(cell) = self.cell(&Entity::Guest, Attribute::ForeignQueuePairs, "")
             && cell.gravity != Gravity::Neutral
         {
             rows.push(Row {
-                key: RowKey::Entity(Entity::Guest, "foreign"),
+                key: RowKey::Entity(Entity::Guest, "foreign".into()),
                 label: "other users' QPs".to_owned(),
                 cells: vec![cell],
             });

@@ -1,9 +1,10 @@
 //! The console: what runs when no command is given.
 
-mod look;
+pub mod look;
 mod reload;
 mod started;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
@@ -14,15 +15,17 @@ use tokio::sync::mpsc;
 use super::{Exit, Failure, Session, plain};
 use crate::app::action::{self, Context};
 use crate::app::model::{self, Model, TargetKind};
-use crate::app::{Effect, LookChoice, Message, update};
+use crate::app::{Effect, LookChoice, Message, Mode, Severity, update};
+use crate::config::Defect;
 use crate::config::inventory::{Kind, Target};
 use crate::engine::plan::{Options, TargetPlan};
 use crate::engine::run::Engine;
 use crate::engine::targets;
 use crate::fabric::{TargetId, Text, Timestamp};
+use crate::record::Recorder;
 use crate::tui::paint::Paint;
 use crate::tui::pointer::HitMap;
-use crate::tui::{self, Look, Program, SecretPrompt, Tty, Typed, overlay, view};
+use crate::tui::{self, Device as _, Look, Program, SecretPrompt, Tty, Typed, overlay, view};
 
 pub use reload::Configuration;
 
@@ -40,6 +43,8 @@ pub struct Setup {
     pub plain: bool,
     /// Where its configuration comes from, if from files: then it can be edited and read again.
     pub configuration: Option<Configuration>,
+    /// The file into which all that happens is recorded, if any.
+    pub record: Option<PathBuf>,
     /// Does what the engine does not do, as the faults of the embedded lab; false for what is not its own either.
     pub beside: Box<dyn FnMut(&Effect) -> bool>,
 }
@@ -61,13 +66,14 @@ pub fn setup(session: &Session, plans: Vec<TargetPlan>) -> Result<Setup, Failure
         look,
         plain: session.settings.plain.value,
         configuration: None,
+        record: session.global.record.clone(),
         beside: Box::new(|_| false),
     })
 }
 
 /// Opens a console, until the user leaves it.
 pub fn open(setup: Setup) -> Result<Exit, Failure> {
-    let Setup { plans, mut model, period, look, plain, configuration, mut beside } = setup;
+    let Setup { plans, mut model, period, look, plain, configuration, record, mut beside } = setup;
     model.options.offered = look.looks.offered();
     model.options.look = look.chosen.clone();
     model.screen.look = look.chosen.clone();
@@ -79,6 +85,15 @@ pub fn open(setup: Setup) -> Result<Exit, Failure> {
         tui::install_panic_hook();
         Some(terminal)
     };
+    if record.is_some() && terminal.is_none() {
+        return Err(Defect::somewhere("--record", "what --plain prints is a record itself; it is not recorded").into());
+    }
+    let size = terminal.as_ref().map_or((0, 0), |terminal| (terminal.size().width, terminal.size().height));
+    let recorder = record
+        .map(|file| Recorder::begin(&file, &model, size))
+        .transpose()
+        .map_err(|error| Defect::somewhere(&error.file.display().to_string(), error.what))?;
+    model.mode = Mode::Live { recording: recorder.is_some() };
     let options = Options { period, ..Options::default() };
     let (engine, messages) =
         Engine::start(plans, &options).map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?;
@@ -101,7 +116,7 @@ pub fn open(setup: Setup) -> Result<Exit, Failure> {
     };
     let ended = match terminal {
         Some(terminal) => {
-            let console = Console { model, zone: TimeZone::system(), hits: HitMap::default() };
+            let console = Console { model, zone: TimeZone::system(), hits: HitMap::default(), recorder };
             let surroundings = tui::Surroundings { reloads, editor };
             let ended = tui::show(console, look, terminal, messages, effects, surroundings);
             ended.map_err(Failure::Internal).map(|exit| match exit {
@@ -122,6 +137,8 @@ struct Console {
     model: Model,
     zone: TimeZone,
     hits: HitMap,
+    /// Dropped with the console, however that ends: what is there is written then.
+    recorder: Option<Recorder>,
 }
 
 impl Program for Console {
@@ -130,7 +147,18 @@ impl Program for Console {
     }
 
     fn update(&mut self, message: Message) -> Vec<Effect> {
-        update(&mut self.model, message)
+        let Some(recorder) = &mut self.recorder else { return update(&mut self.model, message) };
+        let note = recorder.note(&self.model, &message);
+        let effects = update(&mut self.model, message);
+        recorder.take(note, &self.model);
+        if let Some(problem) = recorder.problem() {
+            self.recorder = None;
+            self.model.mode = Mode::Live { recording: false };
+            let (at, severity, text) = (Timestamp::now(), Severity::Error, Text::new(&problem));
+            self.model.screen.notice = Some((problem, self.model.now));
+            drop(update(&mut self.model, Message::Notice { target: None, at, severity, text }));
+        }
+        effects
     }
 
     fn draw(&self, frame: &mut Frame<'_>, look: &Look, typed: Typed<'_>) {

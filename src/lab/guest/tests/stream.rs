@@ -118,7 +118,7 @@ fn ticks_of_every_machine_are_understood() {
         let counts = tick.counters.iter().any(|counter| matches!(counter.entity, Entity::RdmaPort { .. }));
         assert_eq!(counts, !is_pvrdma, "{}", machine.name());
         let answer = out(&**machine, "rdma -j res show qp", &root());
-        let events: Vec<_> = queue_pair_lines(NONCE, 1, &answer, "", 0)
+        let events: Vec<_> = queue_pair_lines(NONCE, 1, None, &answer, "", 0)
             .iter()
             .filter_map(|line| stream.parser.line(line, Timestamp::UNIX_EPOCH))
             .collect();

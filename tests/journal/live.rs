@@ -33,7 +33,14 @@ pub fn drawn(model: &Model, (columns, rows): (u16, u16)) -> Buffer {
     let keymap = if model.mode.replay().is_some() { keymap.for_replay() } else { keymap };
     let (theme, zone) = (Theme::embedded(), TimeZone::UTC);
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).expect("a backend without a terminal");
-    let paint = Paint { theme: &theme, glyphs: &glyphs, keymap: &keymap, zone: &zone };
+    let paint = Paint {
+        theme: &theme,
+        glyphs: &glyphs,
+        keymap: &keymap,
+        zone: &zone,
+        hits: None,
+        typed: rdmascope::tui::Typed::default(),
+    };
     terminal.draw(|frame| view::draw(frame, model, paint)).expect("drawing cannot fail");
     terminal.backend().buffer().clone()
 }

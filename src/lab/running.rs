@@ -19,7 +19,7 @@ use super::fault::{self, FAULTS, Fault};
 use super::guest;
 use super::machine::Machine;
 use super::scenario::{Happening, Scenario};
-use super::server::keys::{Credential, Entry, HostKeys};
+use super::server::keys::{self, Credential, Entry};
 use super::server::{Host, Parts};
 use crate::app::Problem;
 use crate::collect::transport::ssh::Route;
@@ -110,7 +110,7 @@ impl Lab {
             let _within = runtime.enter();
             for (machine, seed) in machines.into_iter().zip(1u64..) {
                 hosts.push(Host::start(Parts {
-                    keys: HostKeys::for_machine(machine.name())?,
+                    key: keys::host_key(machine.name())?,
                     machine,
                     accounts: ACCOUNTS,
                     credential: credential.public().clone(),

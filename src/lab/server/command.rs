@@ -49,12 +49,23 @@ pub fn answer(machine: &dyn Machine, login: &Login, line: &str) -> Printed {
     printed
 }
 
+/// Folders of programs. A machine knows its programs by their names.
+const PROGRAMS: [&str; 6] = ["/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/", "/usr/local/sbin/"];
+
 /// Runs a command on a machine, under `sudo` if that is wanted and allowed.
 pub fn run_as(machine: &dyn Machine, login: &Login, words: &[String], sudo: bool) -> Answer {
+    let mut words = words.to_vec();
+    if let Some(program) = words.first_mut()
+        && let Some(name) = PROGRAMS.iter().find_map(|folder| program.strip_prefix(folder))
+        && !name.contains('/')
+    {
+        *program = name.to_owned();
+    }
+    let words = &words[..];
     if !sudo {
         return machine.run(words, login);
     }
-    let program = words.first().and_then(|word| word.rsplit('/').next()).unwrap_or_default();
+    let program = words.first().map(String::as_str).unwrap_or_default();
     if !login.is_root && !MAY_SUDO.contains(&program) {
         let stderr = "sudo: a password is required\n".to_owned();
         return Answer { stderr, status: 1, ..Answer::default() };
@@ -162,6 +173,8 @@ mod tests {
     fn sudo_raises_what_is_allowed() {
         assert_eq!(said("sudo -n rdma link", "lab").0, "link\n");
         assert_eq!(said("sudo rdma link", "root").0, "link\n");
+        assert_eq!(said("sudo -n -- /usr/sbin/rdma link", "lab").0, "link\n");
+        assert_eq!(said("sudo -n /tmp/rdma link", "lab").2, 1);
         assert_eq!(said("sudo -n cat /etc/shadow", "lab").1, "sudo: a password is required\n");
         assert_eq!(said("sudo", "lab").2, 1);
         assert_eq!(said("sudo -u x rdma link", "lab").2, 1);

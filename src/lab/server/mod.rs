@@ -16,8 +16,8 @@ mod stream;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use russh::keys::{PrivateKey, PublicKey};
@@ -33,7 +33,6 @@ pub use line::Line;
 
 use super::delays::Delays;
 use super::machine::Machine;
-use keys::HostKeys;
 use session::Session;
 
 /// Connections that may wait to be accepted.
@@ -54,7 +53,8 @@ pub struct Host {
     accounts: &'static [&'static str],
     credential: PublicKey,
     usual: Arc<Config>,
-    foreign: Arc<Config>,
+    /// The same with a key of the same kind that nobody knows, once it was needed.
+    foreign: OnceLock<Arc<Config>>,
     usual_key: PublicKey,
     port: u16,
     line: watch::Sender<Line>,
@@ -77,8 +77,8 @@ pub struct Parts {
     pub accounts: &'static [&'static str],
     /// The one key that logs in.
     pub credential: PublicKey,
-    /// Its keys.
-    pub keys: HostKeys,
+    /// Its own key.
+    pub key: PrivateKey,
     /// How long things take.
     pub delays: Delays,
     /// What garbage is made of.
@@ -95,12 +95,10 @@ impl Host {
         let kept = bind(0)?;
         let port = kept.local_addr()?.port();
         let listener = listen(port)?;
-        let version = parts.machine.ssh_version().to_owned();
-        let config = |key: PrivateKey| Arc::new(config(&version, key));
         let host = Arc::new(Self {
-            usual_key: parts.keys.usual.public_key().clone(),
-            usual: config(parts.keys.usual),
-            foreign: config(parts.keys.foreign),
+            usual_key: parts.key.public_key().clone(),
+            usual: Arc::new(config(parts.machine.ssh_version(), parts.key)),
+            foreign: OnceLock::new(),
             machine: parts.machine,
             accounts: parts.accounts,
             credential: parts.credential,
@@ -141,6 +139,19 @@ impl Host {
     /// Changes how the line to it is; connections notice at once.
     pub fn change_line(&self, change: impl FnOnce(&mut Line)) {
         self.line.send_modify(change);
+    }
+
+    /// The settings of a connection that begins on a line like this; `None` if no key can be made.
+    fn config(&self, line: Line) -> Option<Arc<Config>> {
+        if !line.foreign_key {
+            return Some(self.usual.clone());
+        }
+        if self.foreign.get().is_none() {
+            let key = keys::host_key(self.machine.name()).ok()?;
+            // Two connections at once may both have made one: the first is kept.
+            let _ = self.foreign.set(Arc::new(config(self.machine.ssh_version(), key)));
+        }
+        self.foreign.get().cloned()
     }
 
     /// Changes the line once more after the machine had its time to boot.
@@ -226,14 +237,14 @@ async fn connected(host: Arc<Host>, stream: TcpStream) {
     }
     let mut line = host.line.subscribe();
     let begun = *line.borrow_and_update();
-    let config = if begun.foreign_key { &host.foreign } else { &host.usual };
+    let Some(config) = host.config(begun) else { return };
     let stop = host.stop.child_token();
     let _ended = stop.clone().drop_guard();
     let (near, far) = tokio::io::duplex(line::PIPE);
     let session = Session::new(host.clone(), stop.clone());
     let speaking = async {
         // The greeting and the key exchange belong to it; both fail where the other end goes away.
-        if let Ok(running) = russh::server::run_stream(config.clone(), far, session).await {
+        if let Ok(running) = russh::server::run_stream(config, far, session).await {
             let _ = running.await;
         }
     };

@@ -87,6 +87,6 @@ fn heading(context: Context) -> &'static str {
         Context::Evidence => "In the evidence",
         Context::Filter => "While typing",
         Context::Prompt => "When a question is open",
-        Context::Replay => "In a replay, in place of the keys above",
+        Context::Replay => "In a replay",
     }
 }

@@ -26,7 +26,7 @@ const SECOND: Micros = 1_000_000;
 /// `@14:03:27` (time of day). What lies beyond the ends means the ends; for a time of day that is an error.
 pub fn read(text: &str, span: &Span) -> Result<Micros, String> {
     let text = text.trim();
-    let forms = "a time is 12:41 or 1:12:41 from the start, +30 or -1:30 from here, or @14:03 of the day";
+    let forms = "times: 12:41 or 1:12:41 from the start, +30 or -1:30 from here, @14:03";
     if let Some(clock) = text.strip_prefix('@') {
         let parts = numbers(clock).filter(|parts| parts.len() >= 2).ok_or(forms)?;
         let small = |at: usize| i8::try_from(parts.get(at).copied().unwrap_or(0)).ok();

@@ -205,7 +205,10 @@ fn draw_footer(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rec
     let base = paint.theme.footer;
     let replay = model.mode.replay();
     let entry = replay.and_then(|replay| replay.entry.as_ref());
-    let typed = model.screen.editing.as_ref().filter(|editing| editing.purpose != Purpose::Palette);
+    let about_replay = replay.and_then(|replay| replay.notice.as_ref());
+    // What the replay has to say goes before a line that somebody else once typed.
+    let is_others = replay.is_some_and(|replay| replay.following) && about_replay.is_some();
+    let typed = model.screen.editing.as_ref().filter(|editing| editing.purpose != Purpose::Palette && !is_others);
     if let Some(editing) = entry.or(typed) {
         let prefix = match editing.purpose {
             Purpose::Filter | Purpose::Palette => " filter: ".to_owned(),
@@ -227,7 +230,6 @@ fn draw_footer(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rec
         }
         return;
     }
-    let about_replay = replay.and_then(|replay| replay.notice.as_ref());
     if let Some(text) = about_replay.or(model.screen.notice.as_ref().map(|(text, _)| text)) {
         let line = fit(&format!(" {text}"), usize::from(area.width), paint.glyphs);
         frame.render_widget(Paragraph::new(Line::styled(line, paint.theme.warning)).style(base), area);

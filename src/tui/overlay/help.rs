@@ -89,6 +89,6 @@ fn heading(context: Context) -> &'static str {
         Context::Filter => "While typing",
         Context::Prompt => "When unknown host keys are asked about",
         Context::Secret => "While typing a secret",
-        Context::Replay => "In a replay, in place of the keys above",
+        Context::Replay => "In a replay",
     }
 }

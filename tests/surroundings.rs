@@ -14,7 +14,7 @@ use support::pty::{Console, Size, View};
 use support::words;
 
 /// More than any of this ever needs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const PROGRAM: &str = env!("CARGO_BIN_EXE_rdmascope");
 const RELOAD: &str = "U";
 const EDIT: &str = "E";

@@ -411,20 +411,15 @@ impl Plain {
 
     /// Does something with the target of this name; a name that is not known says what was meant.
     fn of(&mut self, name: &str, act: impl FnOnce(&mut Self, &TargetId)) {
-        match self.model.order.iter().find(|target| target.as_str() == name).cloned() {
-            Some(target) => act(self, &target),
-            None => {
-                let known: Vec<&str> = self.model.order.iter().map(TargetId::as_str).collect();
-                let meant = crate::config::error::nearest(name, known.iter().copied());
-                let meant = meant.map_or(String::new(), |meant| format!("; did you mean {meant}?"));
-                let line = format!(
-                    "no target is called {:?}{meant} known here: {}",
-                    Text::new(name).as_str(),
-                    known.join(", ")
-                );
-                self.say(line);
-            }
+        if let Some(target) = self.model.order.iter().find(|target| target.as_str() == name).cloned() {
+            return act(self, &target);
         }
+        let known: Vec<&str> = self.model.order.iter().map(TargetId::as_str).collect();
+        let meant = crate::config::error::nearest(name, known.iter().copied());
+        let meant = meant.map_or_else(|| ";".to_owned(), |meant| format!("; did you mean {meant}?"));
+        let line =
+            format!("no target is called {:?}{meant} known here: {}", Text::new(name).as_str(), known.join(", "));
+        self.say(line);
     }
 }
 

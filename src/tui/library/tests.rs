@@ -1,4 +1,4 @@
-use ratatui::style::{Color, Style};
+use ratatui::style::{Color, Modifier, Style};
 
 use super::*;
 use crate::app::context::Context;
@@ -279,6 +279,21 @@ fn the_mono_theme_has_no_colour_and_the_sixteen_stay_sixteen() {
         }
     }
     assert!(!theme(&library, "default").has_background() && theme(&library, "dark").has_background());
+}
+
+#[test]
+fn without_colours_the_selection_and_the_header_still_stand_out() {
+    for named in Library::embedded(&actions()).themes {
+        let plain = named.definition.expect("valid").without_colours();
+        for (role, style) in plain.styles() {
+            assert!(style.fg.is_none() && style.bg.is_none(), "{role} of {}", named.name);
+        }
+        for style in [plain.selection, plain.header, plain.cursor] {
+            assert!(style.add_modifier.contains(Modifier::REVERSED), "{}", named.name);
+        }
+        assert!(!plain.text.add_modifier.contains(Modifier::REVERSED), "{}", named.name);
+        assert!(plain.error.add_modifier.contains(Modifier::BOLD), "{}", named.name);
+    }
 }
 
 #[test]

@@ -57,7 +57,9 @@ impl Plain {
     pub(super) fn begin(&mut self) {
         self.tell_day();
         let names: Vec<&str> = self.model.order.iter().map(TargetId::as_str).collect();
-        let line = format!("rdmascope {}, {} targets: {}", env!("CARGO_PKG_VERSION"), names.len(), names.join(", "));
+        let noun = if names.len() == 1 { "target" } else { "targets" };
+        let version = env!("CARGO_PKG_VERSION");
+        let line = format!("rdmascope {version}, {} {noun}: {}", names.len(), names.join(", "));
         self.say(line);
         for target in self.model.order.clone() {
             self.lines.extend(words::status(&self.model, &target));

@@ -137,10 +137,6 @@ fn six_graphs_at_200x50_cost_little_and_on_a_slow_line_very_little() {
     for named in themes.into_iter().filter(|named| ["default", "dark"].contains(&named.name.as_str())) {
         let theme = named.definition.expect("valid");
         let (usual, low) = (cost(&theme, false), cost(&theme, true));
-        println!(
-            "{}: moving {} B/s, low bandwidth {} B/s; idle {} and {} B/s",
-            named.name, usual.0, low.0, usual.1, low.1
-        );
         assert!((2_000..25_000).contains(&usual.0), "{}: {} B/s", named.name, usual.0);
         assert!((200..3_000).contains(&low.0), "{}: {} B/s with low bandwidth", named.name, low.0);
         assert!(usual.1 < 200 && low.1 < usual.1, "{}: idle {} and {} B/s", named.name, usual.1, low.1);

@@ -14,7 +14,7 @@ use support::pty::{Console, Size, View};
 use support::words;
 
 /// More than any of this ever needs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const PROGRAM: &str = env!("CARGO_BIN_EXE_rdmascope");
 const RELOAD: &str = "U";
 const EDIT: &str = "E";
@@ -258,7 +258,7 @@ fn as_a_logger_it_tells_lines_until_a_signal_ends_it() {
         }
     }
     assert!(seen[0].starts_with("date 20"), "{seen:?}");
-    assert!(seen[1].starts_with("rdmascope ") && seen[1].ends_with("1 targets: local"), "{seen:?}");
+    assert!(seen[1].starts_with("rdmascope ") && seen[1].ends_with("1 target: local"), "{seen:?}");
     assert!(seen.iter().any(|line| line.contains(" info local connected: ")), "{seen:?}");
     kill_process(Pid::from_child(&child), Signal::TERM).expect("it runs");
     assert_eq!(child.wait().expect("it ends").code(), Some(143));

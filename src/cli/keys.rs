@@ -88,7 +88,7 @@ fn elsewhere(row: &Row) -> String {
 }
 
 fn text(rows: &[Row]) -> String {
-    let keys = |row: &Row| row.keys.join(" ");
+    let keys = |row: &Row| row.keys.join("  ");
     let key_room = rows.iter().map(|row| keys(row).len()).max().unwrap_or(0);
     let name_room = rows.iter().map(|row| row.action.len()).max().unwrap_or(0);
     let mut text = String::new();

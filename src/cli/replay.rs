@@ -99,7 +99,9 @@ impl Program for Replay {
     }
 
     fn draw(&self, frame: &mut Frame<'_>, look: &Look, typed: Typed<'_>) {
-        let Look { theme, glyphs, keymap, .. } = look;
+        let Look { glyphs, keymap, .. } = look;
+        let plain = (!look.colours).then(|| look.theme.without_colours());
+        let theme = plain.as_ref().unwrap_or(&look.theme);
         view::draw(frame, self.player.model(), Paint { theme, glyphs, keymap, zone: &self.zone, typed, hits: None });
     }
 

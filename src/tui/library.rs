@@ -85,16 +85,16 @@ pub struct UserFile {
 impl Library {
     /// Those that are part of the program. `actions` are the names of all actions.
     pub fn embedded(actions: &[&str]) -> Self {
-        Self::new(Vec::new(), Vec::new(), actions)
+        Self::new(&[], &[], actions)
     }
 
     /// Those that are part of the program, and these files of the user's.
-    pub fn new(themes: Vec<UserFile>, keymaps: Vec<UserFile>, actions: &[&str]) -> Self {
+    pub fn new(themes: &[UserFile], keymaps: &[UserFile], actions: &[&str]) -> Self {
         let over_theme = |base: &Theme, file: &str, text: &str| base.with(file, text);
         let over_keymap = |base: &Keymap, file: &str, text: &str| base.with(file, text, actions);
         Self {
-            themes: named("themes", &EMBEDDED_THEMES, &Theme::default(), &themes, &over_theme),
-            keymaps: named("keymaps", &EMBEDDED_KEYMAPS, &Keymap::empty(), &keymaps, &over_keymap),
+            themes: named("themes", &EMBEDDED_THEMES, &Theme::default(), themes, &over_theme),
+            keymaps: named("keymaps", &EMBEDDED_KEYMAPS, &Keymap::empty(), keymaps, &over_keymap),
             problems: Vec::new(),
         }
     }
@@ -135,7 +135,7 @@ pub fn load(directory: Option<&Path>, actions: &[&str]) -> Library {
         directory.map(|directory| directory.join(folder)).map_or_else(Vec::new, |folder| files(&folder, &mut problems))
     };
     let (themes, keymaps) = (read("themes"), read("keymaps"));
-    Library { problems, ..Library::new(themes, keymaps, actions) }
+    Library { problems, ..Library::new(&themes, &keymaps, actions) }
 }
 
 /// The `NAME.toml` files of a folder, by name.

@@ -118,6 +118,19 @@ impl Theme {
         self.clone().slots().into_iter().map(|(name, style)| (name, *style)).collect()
     }
 
+    /// The same theme for a screen that shows no colours: what stood out by its ground is reversed.
+    #[must_use]
+    pub fn without_colours(&self) -> Self {
+        let ground = self.text.bg;
+        let mut plain = self.clone();
+        for (_, style) in plain.slots() {
+            let stands_out = style.bg.is_some() && style.bg != ground;
+            let modifiers = if stands_out { style.add_modifier | Modifier::REVERSED } else { style.add_modifier };
+            *style = Style::new().add_modifier(modifiers);
+        }
+        plain
+    }
+
     /// True if the theme paints a background of its own under everything.
     pub fn has_background(&self) -> bool {
         self.text.bg.is_some()

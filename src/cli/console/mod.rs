@@ -162,7 +162,9 @@ impl Program for Console {
     }
 
     fn draw(&self, frame: &mut Frame<'_>, look: &Look, typed: Typed<'_>) {
-        let Look { theme, glyphs, keymap, .. } = look;
+        let Look { glyphs, keymap, .. } = look;
+        let plain = (!look.colours).then(|| look.theme.without_colours());
+        let theme = plain.as_ref().unwrap_or(&look.theme);
         let hits = self.model.screen.look.mouse.then_some(&self.hits);
         view::draw(frame, &self.model, Paint { theme, glyphs, keymap, zone: &self.zone, typed, hits });
     }

@@ -76,7 +76,8 @@ impl Command {
             "quit" | "exit" | "q" => alone(Self::Quit, &word),
             other => {
                 let names = HELP.map(|line| line.split(' ').next().unwrap_or_default());
-                let meant = nearest(other, names).map_or(String::new(), |name| format!("; did you mean {name}?"));
+                let meant =
+                    nearest(other, names).map_or_else(|| ";".to_owned(), |name| format!("; did you mean {name}?"));
                 Err(format!("there is no command {:?}{meant} help lists all", crate::fabric::Text::new(other).as_str()))
             }
         }
@@ -170,7 +171,7 @@ mod tests {
             ("events many", "events takes a number"),
             ("quit now", "quit stands alone, without \"now\""),
             ("read a b", "read takes one word at most; help lists all"),
-            ("\u{1b}[2J", "there is no command \"\" help lists all"),
+            ("\u{1b}[2J", "there is no command \"\"; help lists all"),
         ] {
             assert_eq!(Command::parse(line), Err(expected.to_owned()), "{line}");
         }

@@ -35,15 +35,12 @@ pub fn day(at: Timestamp, zone: &TimeZone) -> String {
 pub fn status(model: &Model, target: &TargetId) -> Vec<String> {
     let Some(known) = model.targets.get(target) else { return vec![format!("{target}: not known")] };
     let condition = condition::of_target(model, target);
-    let mut first = format!("{target}: {} ({})", condition.word, known.kind.word());
-    match &known.connection {
-        Connection::Connected { via, .. } => first.push_str(&format!(", {via}")),
-        Connection::BackingOff { problem, .. } | Connection::Failed { problem } => {
-            first.push_str(&format!(", {problem}"));
-        }
-        Connection::Waiting | Connection::Connecting { .. } | Connection::Asking => {}
-    }
-    let mut lines = vec![first];
+    let more = match &known.connection {
+        Connection::Connected { via, .. } => format!(", {via}"),
+        Connection::BackingOff { problem, .. } | Connection::Failed { problem } => format!(", {problem}"),
+        Connection::Waiting | Connection::Connecting { .. } | Connection::Asking => String::new(),
+    };
+    let mut lines = vec![format!("{target}: {} ({}){more}", condition.word, known.kind.word())];
     lines.extend(things(model, target).into_iter().map(|thing| format!("  {thing}")));
     lines
 }

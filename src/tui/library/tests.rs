@@ -1,4 +1,4 @@
-use ratatui::style::{Color, Style};
+use ratatui::style::{Color, Modifier, Style};
 
 use super::*;
 use crate::app::context::Context;
@@ -10,7 +10,7 @@ fn file(name: &str, text: &str) -> UserFile {
 }
 
 fn themes(files: &[(&str, &str)]) -> Library {
-    Library::new(files.iter().map(|(name, text)| file(name, text)).collect(), Vec::new(), &actions())
+    Library::new(&files.iter().map(|(name, text)| file(name, text)).collect::<Vec<_>>(), &[], &actions())
 }
 
 fn theme(library: &Library, name: &str) -> Theme {
@@ -83,7 +83,7 @@ fn a_broken_file_breaks_itself_only_and_says_where() {
     assert!(broken(&library, "light").starts_with("/u/light.toml:1: unknown table [rolls]"));
     assert!(theme(&library, "default").ok.fg.is_some(), "the others are as they were");
     let odd = UserFile { text: Err("cannot be read: permission denied".to_owned()), ..file("secret", "") };
-    let library = Library::new(vec![odd, file("my theme", "")], Vec::new(), &actions());
+    let library = Library::new(&[odd, file("my theme", "")], &[], &actions());
     assert_eq!(broken(&library, "secret"), "/u/secret.toml: cannot be read: permission denied");
     assert_eq!(broken(&library, "my theme"), "/u/my theme.toml: its name may hold only letters, digits, - and _");
 }
@@ -92,7 +92,7 @@ fn a_broken_file_breaks_itself_only_and_says_where() {
 fn key_maps_lie_over_each_other_too_and_tell_both_keys_that_clash() {
     let mine = "inherits = \"vim\"\n[global]\n\"x\" = \"quit\"\n";
     let clash = "[tree]\n\"x\" = \"fold\"\n\n\"x x\" = \"left\"\n";
-    let library = Library::new(Vec::new(), vec![file("mine", mine), file("clash", clash)], &actions());
+    let library = Library::new(&[], &[file("mine", mine), file("clash", clash)], &actions());
     let map = library.keymap("mine").expect("listed").definition.as_ref().expect("valid");
     let typed = |keys: &str| keys.parse::<keybinds::KeySeq>().expect("keys").as_slice().to_vec();
     assert_eq!(map.resolve(Context::Tree, &typed("x")), Resolution::Action("quit"));
@@ -279,6 +279,21 @@ fn the_mono_theme_has_no_colour_and_the_sixteen_stay_sixteen() {
         }
     }
     assert!(!theme(&library, "default").has_background() && theme(&library, "dark").has_background());
+}
+
+#[test]
+fn without_colours_the_selection_and_the_header_still_stand_out() {
+    for named in Library::embedded(&actions()).themes {
+        let plain = named.definition.expect("valid").without_colours();
+        for (role, style) in plain.styles() {
+            assert!(style.fg.is_none() && style.bg.is_none(), "{role} of {}", named.name);
+        }
+        for style in [plain.selection, plain.header, plain.cursor] {
+            assert!(style.add_modifier.contains(Modifier::REVERSED), "{}", named.name);
+        }
+        assert!(!plain.text.add_modifier.contains(Modifier::REVERSED), "{}", named.name);
+        assert!(plain.error.add_modifier.contains(Modifier::BOLD), "{}", named.name);
+    }
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn entries(paint: Paint<'_>, below: Context) -> Vec<(String, String)> {
         for action in action::ALL.iter().filter(|action| bound.contains(action.name)) {
             let keys: Vec<String> =
                 paint.keymap.table(context).filter(|(_, name)| *name == action.name).map(|(key, _)| key).collect();
-            lines.push((keys.join(" "), action.description.to_owned()));
+            lines.push((keys.join("  "), action.description.to_owned()));
         }
     }
     lines

@@ -125,6 +125,9 @@ fn heights(model: &Model, graphs: &[Graph], selected: usize, room: usize, availa
 fn axis_line<'a>(model: &Model, paint: Paint<'_>) -> Line<'a> {
     let live = &model.screen.live;
     let mut spans = vec![Span::styled(format!(" window {}", format::span(u64::from(live.window()))), paint.theme.dim)];
+    if model.screen.look.low_bandwidth {
+        spans.push(Span::styled("  sweeps: the newest stands left of the gap", paint.theme.dim));
+    }
     if let Some(at) = live.frozen {
         spans.push(Span::styled(format!("  FROZEN at {}", format::clock(at, paint.zone)), paint.theme.warning));
     }

@@ -227,12 +227,12 @@ mod tests {
         for per_cell in [1, 2] {
             let sweep = |now: f64| Axis::new(now, 20.0, 20 / per_cell, per_cell).expect("an axis").sweeping();
             let shown = |now: f64| means(&series(now), sweep(now), 9.0);
-            for now in 40..80 {
-                let now = f64::from(now);
+            for second in 40..80_u32 {
+                let now = f64::from(second);
                 let (before, after) = (shown(now), shown(now + 1.0));
                 let changed: Vec<usize> = (0..20).filter(|at| before[*at] != after[*at]).collect();
                 assert!(changed.len() <= 1 + usize::from(per_cell), "{now}: {changed:?}");
-                let place = (now as usize + 1) % 20;
+                let place = (second as usize + 1) % 20;
                 assert_eq!(after[place], Some(((now + 1.0) * 7.0) % 11.0), "the newest stands at {place}");
                 let next_cell = (place / usize::from(per_cell) + 1) * usize::from(per_cell) % 20;
                 assert!((0..usize::from(per_cell)).all(|at| after[next_cell + at].is_none()), "{now}: {after:?}");

@@ -1,6 +1,8 @@
 //! `become = "sudo"` on this machine, with a `sudo` and an `rdma` of our own on the search path. Run by root, the program
 //! is started as another user: root needs no `sudo`.
 
+#![allow(clippy::print_stdout, reason = "a test that could not run says so")]
+
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;

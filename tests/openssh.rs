@@ -66,7 +66,12 @@ fn setting() -> impl Strategy<Value = String> {
             "StrictHostKeyChecking x"
         ]),
         chosen(&["ProxyCommand nc %h %p", "BindInterface eth7", "AddressFamily inet", "PubkeyAuthentication no"]),
-        chosen(&["ProxyCommand \"a b\"  -x %r %n # no comment", "BatchMode yes", "HashKnownHosts yes", "BindAddress ::1"]),
+        chosen(&[
+            "ProxyCommand \"a b\"  -x %r %n # no comment",
+            "BatchMode yes",
+            "HashKnownHosts yes",
+            "BindAddress ::1"
+        ]),
         chosen(&[
             "KbdInteractiveAuthentication no",
             "ChallengeResponseAuthentication yes",

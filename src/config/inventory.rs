@@ -122,8 +122,7 @@ pub struct Inventory {
     pub targets: Vec<Target>,
 }
 
-const KEYS: &[&str] =
-    &["name", "kind", "system", "address", "tags", "links", "password_command", "legacy_algorithms"];
+const KEYS: &[&str] = &["name", "kind", "system", "address", "tags", "links", "password_command", "legacy_algorithms"];
 const LINK_KEYS: &[&str] = &["vm", "host", "uplink", "switch", "port"];
 
 impl Inventory {

@@ -224,10 +224,12 @@ impl Questions {
     }
 
     fn known(&self, of: Option<&str>) -> Known {
-        match of.and_then(|of| self.lock().shared.get(of).map(|shared| match shared {
-            Shared::Tried => Known::Tried,
-            Shared::Good(secret) => Known::Good(secret.clone()),
-        })) {
+        match of.and_then(|of| {
+            self.lock().shared.get(of).map(|shared| match shared {
+                Shared::Tried => Known::Tried,
+                Shared::Good(secret) => Known::Good(secret.clone()),
+            })
+        }) {
             Some(known) => known,
             None => Known::Nothing,
         }

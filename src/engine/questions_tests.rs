@@ -236,6 +236,8 @@ async fn news_become_events() {
     let mut console = Console::start();
     let notice = Notice { target: TargetId::new("t"), severity: Severity::Warning, text: Text::new("news") };
     console.calls.send(Call::Tell(notice)).await.expect("the engine lives");
-    let Some(Message::Notice { target, severity, text, .. }) = console.messages.recv().await else { panic!("a notice") };
+    let Some(Message::Notice { target, severity, text, .. }) = console.messages.recv().await else {
+        panic!("a notice")
+    };
     assert_eq!((target, severity, text), (Some(TargetId::new("t")), Severity::Warning, Text::new("news")));
 }

@@ -29,9 +29,10 @@ pub fn plan(target: &Target, resolver: &HostResolver) -> TargetPlan {
         }
         (None, Some(Kind::Local)) => Way::Local,
         (None, kind) => match &target.address {
-            Some(address) => {
-                Way::Ssh { resolve: way_to(address.clone(), target.access.clone(), resolver.clone()), known_linux: kind == Some(Kind::Linux) }
-            }
+            Some(address) => Way::Ssh {
+                resolve: way_to(address.clone(), target.access.clone(), resolver.clone()),
+                known_linux: kind == Some(Kind::Linux),
+            },
             None => Way::Refused(Problem::new(
                 &format!("{id} has no address"),
                 "",

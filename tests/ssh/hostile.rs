@@ -150,7 +150,9 @@ async fn ports_and_names_that_are_nobody() {
 async fn without_a_common_algorithm_both_lists_are_told() {
     let Some(server) = Server::start("KexAlgorithms sntrup761x25519-sha512@openssh.com") else { return };
     let error = connect(server.settings()).await.expect_err("it fails");
-    let Failure::NoCommonAlgorithm { kind, ours, theirs, legacy_would_help } = &error.failure else { panic!("{error:?}") };
+    let Failure::NoCommonAlgorithm { kind, ours, theirs, legacy_would_help } = &error.failure else {
+        panic!("{error:?}")
+    };
     assert!(!legacy_would_help);
     assert_eq!(*kind, "key exchange method");
     assert!(ours.iter().any(|name| name == "curve25519-sha256"), "{ours:?}");

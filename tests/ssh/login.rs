@@ -202,7 +202,10 @@ async fn without_a_console_a_locked_key_is_told_by_name() {
         match (&error.failure, is_wanted) {
             (Failure::SecretNeeded { asked, why, tried }, true) => {
                 assert!(matches!(&asked.what, SecretKind::Passphrase(file) if **file == *key.display().to_string()));
-                assert_eq!((*why, tried.set_aside[0].reason.clone()), (NotGiven::NobodyToAsk, SetAsideReason::Encrypted));
+                assert_eq!(
+                    (*why, tried.set_aside[0].reason.clone()),
+                    (NotGiven::NobodyToAsk, SetAsideReason::Encrypted)
+                );
                 assert!(problem.next_step.contains(&format!("ssh-add {}", key.display())), "{problem}");
             }
             // The server would not take it: then its passphrase is nobody's business.

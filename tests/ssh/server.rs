@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rdmascope::collect::transport::ssh::{
-    Caller, ConnectError, Connected, Deadlines, Memory, Route, connect_within,
-};
+use rdmascope::collect::transport::ssh::{Caller, ConnectError, Connected, Deadlines, Memory, Route, connect_within};
 use rdmascope::collect::transport::{Asker, Exec, Output};
 use rdmascope::config::openssh::{HostKeyChecking, HostSettings, IdentityAgent};
 use rdmascope::fabric::TargetId;

@@ -127,7 +127,10 @@ pub(super) const KEYWORDS: &[(&str, Treatment)] = &[
     ("ProxyJump", First),
     (
         "ProxyUseFdpass",
-        RefusedUnless(&["no", "false"], "a descriptor is not taken over from a ProxyCommand; its input and output are used"),
+        RefusedUnless(
+            &["no", "false"],
+            "a descriptor is not taken over from a ProxyCommand; its input and output are used",
+        ),
     ),
     ("PubkeyAcceptedAlgorithms", Ignored(OWN_LISTS)),
     ("PubkeyAcceptedKeyTypes", Ignored(OWN_LISTS)),

@@ -120,7 +120,8 @@ pub(super) fn proxy_command(
             _ => return Err(malformed(spoken, "ProxyCommand may hold no token but %h, %k, %n, %p, %r and %%")),
         };
         if value.starts_with('-') || value.contains(|character: char| SHELL_CHARACTERS.contains(character)) {
-            let what = format!("ProxyCommand would give {} to a shell, which would not take it as a name", quoted(value));
+            let what =
+                format!("ProxyCommand would give {} to a shell, which would not take it as a name", quoted(value));
             return Err(malformed(spoken, what));
         }
         command.push_str(value);

@@ -157,9 +157,11 @@ fn refuse(said: &Said) -> Result<(), OpenSshError> {
 pub(super) fn check(keyword: &str, spoken: &Spoken) -> Result<(), OpenSshError> {
     match keyword {
         "Port" => parse_port(single(spoken)?).map(drop).map_err(|what| malformed(spoken, what)),
-        "IdentitiesOnly" | "BatchMode" | "HashKnownHosts" | "PasswordAuthentication" | "KbdInteractiveAuthentication" => {
-            yes_or_no(spoken).map(drop)
-        }
+        "IdentitiesOnly"
+        | "BatchMode"
+        | "HashKnownHosts"
+        | "PasswordAuthentication"
+        | "KbdInteractiveAuthentication" => yes_or_no(spoken).map(drop),
         "PubkeyAuthentication" | "NumberOfPasswordPrompts" | "AddressFamily" => check_login(keyword, spoken),
         "StrictHostKeyChecking" => checking(spoken).map(drop),
         "ProxyJump" => jumps(spoken).map(drop),

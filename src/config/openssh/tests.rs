@@ -132,7 +132,10 @@ fn the_ways_to_log_in_follow_the_settings() {
     let login = |text: &str| settings(text, "vm1").login;
     let names = |text: &str| login(text).methods.iter().map(|method| method.name()).collect::<Vec<_>>();
     assert_eq!(names(""), ["publickey", "keyboard-interactive", "password"]);
-    assert_eq!(names("PreferredAuthentications password,gssapi-with-mic,publickey,password"), ["password", "publickey"]);
+    assert_eq!(
+        names("PreferredAuthentications password,gssapi-with-mic,publickey,password"),
+        ["password", "publickey"]
+    );
     assert_eq!(names("PubkeyAuthentication no\nChallengeResponseAuthentication no"), ["password"]);
     assert_eq!(names("PubkeyAuthentication unbound\nPasswordAuthentication no"), ["publickey", "keyboard-interactive"]);
     assert!(names("PreferredAuthentications hostbased").is_empty());

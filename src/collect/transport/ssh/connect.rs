@@ -133,8 +133,7 @@ pub async fn next_hop(
         certificates: known.has_authority(),
         legacy: access.legacy_algorithms,
     });
-    let expectation =
-        Arc::new(Expectation { names: host_key::names(settings), known, accepted: accepted.cloned() });
+    let expectation = Arc::new(Expectation { names: host_key::names(settings), known, accepted: accepted.cloned() });
     let mut proxy = None;
     let begun = match (before, &settings.proxy_command) {
         (None, None) => {
@@ -167,7 +166,10 @@ pub async fn next_hop(
             session
         }
         // A command that gives no connection usually says why.
-        (Err(Setback::Failed(Failure::ClosedInHandshake { .. } | Failure::HandshakeTimedOut { .. })), Some(started)) => {
+        (
+            Err(Setback::Failed(Failure::ClosedInHandshake { .. } | Failure::HandshakeTimedOut { .. })),
+            Some(started),
+        ) => {
             return Err(started.failure().await.into());
         }
         (Err(setback), _) => return Err(setback),
@@ -198,7 +200,12 @@ pub async fn next_hop(
                 Halt::Wanted(wanted) => Setback::Wanted(wanted),
             })
         }
-        None => Err(Failure::AuthenticationTimedOut { after: deadlines.login, refused: risk.is_any() }.into()),
+        None => {
+            if risk.has_sent() {
+                asking.memory.refused();
+            }
+            Err(Failure::AuthenticationTimedOut { after: deadlines.login, refused: risk.is_any() }.into())
+        }
     }
 }
 
@@ -275,6 +282,6 @@ fn handshake_failure(error: russh::Error, greeted: bool) -> Failure {
             Failure::NoCommonAlgorithm { kind, ours: clean(ours), theirs: clean(theirs), legacy_would_help }
         }
         russh::Error::HUP | russh::Error::Disconnect | russh::Error::IO(_) => Failure::ClosedInHandshake { greeted },
-                other => Failure::Protocol(Text::new(&other.to_string())),
+        other => Failure::Protocol(Text::new(&other.to_string())),
     }
 }

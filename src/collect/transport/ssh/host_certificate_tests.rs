@@ -37,7 +37,8 @@ impl Case {
 
     fn certificate(&self) -> Certificate {
         let (after, before) = self.valid;
-        let mut builder = Builder::new(vec![7; 16], self.host.public_key().key_data().clone(), after, before).expect("a builder");
+        let mut builder =
+            Builder::new(vec![7; 16], self.host.public_key().key_data().clone(), after, before).expect("a builder");
         builder.cert_type(self.kind).expect("a type");
         if self.principals.is_empty() {
             builder.all_principals_valid().expect("all");
@@ -103,7 +104,10 @@ fn everything_that_makes_a_certificate_bad_is_told() {
     assert_eq!(Case { valid: (NOW - 2, NOW), ..Case::new() }.why(), "it has expired");
     assert_eq!(Case { condition: true, ..Case::new() }.why(), "it has a condition that is not known: only-on-mondays");
     assert_eq!(Case { principals: &[], ..Case::new() }.why(), "it names no host");
-    assert_eq!(Case { principals: &["a.lab", "gpu-1"], ..Case::new() }.why(), "it is for a.lab, gpu-1, not for gpu-1.lab");
+    assert_eq!(
+        Case { principals: &["a.lab", "gpu-1"], ..Case::new() }.why(),
+        "it is for a.lab, gpu-1, not for gpu-1.lab"
+    );
 }
 
 #[test]

@@ -176,7 +176,8 @@ async fn record(file: &Path, names: &RecordedNames, key: &PublicKey, hashes: boo
 
 fn append(path: &Path, names: &RecordedNames, key: &PublicKey, hashes: bool) -> io::Result<()> {
     let name = if hashes { hashed(&names.name, rand::random()) } else { Some(names.name.clone()) };
-    let line = name.and_then(|name| recorded_line(&name, key)).ok_or_else(|| io::Error::other("the key cannot be written"))?;
+    let line =
+        name.and_then(|name| recorded_line(&name, key)).ok_or_else(|| io::Error::other("the key cannot be written"))?;
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }

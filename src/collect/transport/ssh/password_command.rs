@@ -117,7 +117,10 @@ mod tests {
 
     #[tokio::test]
     async fn each_failure_is_told_apart_and_tells_no_output() {
-        assert_eq!(given(&["sh", "-c", "echo secret; echo secret >&2; exit 3"]).await, Err(CommandProblem::Failed(Some(3))));
+        assert_eq!(
+            given(&["sh", "-c", "echo secret; echo secret >&2; exit 3"]).await,
+            Err(CommandProblem::Failed(Some(3)))
+        );
         assert_eq!(given(&["sh", "-c", "kill -9 $$"]).await, Err(CommandProblem::Failed(None)));
         assert_eq!(given(&["true"]).await, Err(CommandProblem::Empty));
         assert_eq!(given(&["printf", "\\nx"]).await, Err(CommandProblem::Empty));

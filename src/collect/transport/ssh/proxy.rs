@@ -36,14 +36,16 @@ impl Proxy {
     /// Starts a command.
     pub fn start(command: &str) -> Result<(Stream, Self), Failure> {
         let shown = Text::new(command);
-        let failed = |why: &str| Failure::ProxyCommand { command: shown.clone(), end: ProxyEnd::NotStarted(Text::new(why)) };
+        let failed =
+            |why: &str| Failure::ProxyCommand { command: shown.clone(), end: ProxyEnd::NotStarted(Text::new(why)) };
         let mut shell = Command::new("/bin/sh");
         shell.arg("-c").arg(format!("exec {command}"));
         shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         ProcessGroup::lead(&mut shell);
         let mut child = shell.spawn().map_err(|error| failed(&error.to_string()))?;
         let group = ProcessGroup::of(&child);
-        let (Some(stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take()) else {
+        let (Some(stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
             return Err(failed("it has no input and output"));
         };
         let complaint = Arc::new(Mutex::new(Vec::new()));
@@ -112,12 +114,16 @@ mod tests {
         assert_eq!(end, ProxyEnd::Ended { status: Some(7), said: Some(Text::new("no route")) });
         assert_eq!(failure("true").await, ProxyEnd::Ended { status: Some(0), said: None });
         let end = failure("/no/such/program %").await;
-        assert!(matches!(&end, ProxyEnd::Ended { status: Some(127), said: Some(said) } if said.contains("program")), "{end:?}");
+        assert!(
+            matches!(&end, ProxyEnd::Ended { status: Some(127), said: Some(said) } if said.contains("program")),
+            "{end:?}"
+        );
     }
 
     #[tokio::test]
     async fn a_flood_of_complaints_is_not_kept() {
-        let (_stream, mut proxy) = Proxy::start("sh -c 'yes complaint | head -n 100000 >&2; echo last >&2'").expect("it starts");
+        let (_stream, mut proxy) =
+            Proxy::start("sh -c 'yes complaint | head -n 100000 >&2; echo last >&2'").expect("it starts");
         proxy.child.wait().await.expect("it ends");
         (&mut proxy.listening).await.expect("all is read");
         assert_eq!(proxy.said(), Some(Text::new("last")));

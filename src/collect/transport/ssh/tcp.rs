@@ -13,11 +13,12 @@ use crate::fabric::Text;
 /// Connects to the first address that answers; all of them share `limit`.
 pub async fn connect(settings: &HostSettings, limit: Duration) -> Result<TcpStream, Failure> {
     let deadline = Instant::now() + limit;
-    let found: Vec<SocketAddr> = match timeout(limit, tokio::net::lookup_host((settings.hostname.as_str(), settings.port))).await {
-        Ok(Ok(addresses)) => addresses.collect(),
-        Ok(Err(error)) => return Err(Failure::NameNotResolved(Text::new(&error.to_string()))),
-        Err(_) => return Err(Failure::NameNotResolved(Text::new("the name server does not answer"))),
-    };
+    let found: Vec<SocketAddr> =
+        match timeout(limit, tokio::net::lookup_host((settings.hostname.as_str(), settings.port))).await {
+            Ok(Ok(addresses)) => addresses.collect(),
+            Ok(Err(error)) => return Err(Failure::NameNotResolved(Text::new(&error.to_string()))),
+            Err(_) => return Err(Failure::NameNotResolved(Text::new("the name server does not answer"))),
+        };
     let addresses = of_family(&found, settings.address_family);
     if addresses.is_empty() {
         return Err(Failure::NameNotResolved(no_address(&found, settings.address_family)));

@@ -104,7 +104,9 @@ impl Login<'_> {
                     break;
                 }
                 progress.keys.requests += 1;
-                match offer(self.handle, &self.settings.user, &candidate, &key, hash, progress.keys.agent.as_mut()).await {
+                match offer(self.handle, &self.settings.user, &candidate, &key, hash, progress.keys.agent.as_mut())
+                    .await
+                {
                     Ok(AuthResult::Success) => {
                         self.asking.memory.worked(self.stop, &candidate.identity());
                         return Ok(Step::Done(candidate.label));
@@ -170,7 +172,8 @@ impl Login<'_> {
         let (identities, certificates) = self.read_files().await;
         let binding = self.handle.agent_session_binding();
         let agent = agent::open(self.settings, binding, &mut progress.tried.agent).await;
-        let found = candidates(self.settings, &identities, &certificates, agent.as_ref(), &mut progress.tried.set_aside);
+        let found =
+            candidates(self.settings, &identities, &certificates, agent.as_ref(), &mut progress.tried.set_aside);
         let found = found
             .into_iter()
             .filter(|candidate| !self.wallet.refused.contains(&candidate.identity()))
@@ -360,10 +363,9 @@ async fn offer(
         (Signer::Locked(_), Some(certificate), _) => {
             handle.authenticate_certificate_with(user, certificate.clone(), hash, &mut Locked).await.map_err(sign_error)
         }
-        (Signer::Agent, None, Some(agent)) => handle
-            .authenticate_publickey_with(user, key.clone(), hash, &mut agent.client)
-            .await
-            .map_err(agent_error),
+        (Signer::Agent, None, Some(agent)) => {
+            handle.authenticate_publickey_with(user, key.clone(), hash, &mut agent.client).await.map_err(agent_error)
+        }
         (Signer::Agent, Some(certificate), Some(agent)) => handle
             .authenticate_certificate_with(user, certificate.clone(), hash, &mut agent.client)
             .await

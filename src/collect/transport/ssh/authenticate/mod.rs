@@ -76,7 +76,7 @@ impl Risk {
     }
 
     /// Whether a secret was sent.
-    fn has_sent(&self) -> bool {
+    pub fn has_sent(&self) -> bool {
         self.secret_sent.load(Ordering::Relaxed)
     }
 
@@ -147,9 +147,14 @@ impl Login<'_> {
         let mut accepted: Vec<String> = Vec::new();
         let may = |method: &LoginMethod, accepts: &MethodSet| accepts.contains(&kind_of(*method));
         let in_common = self.settings.login.methods.iter().any(|method| may(method, &accepts));
-        while let Some(method) = self.settings.login.methods.iter().copied().find(|method| {
-            may(method, &accepts) && !exhausted.contains(method)
-        }) {
+        while let Some(method) = self
+            .settings
+            .login
+            .methods
+            .iter()
+            .copied()
+            .find(|method| may(method, &accepts) && !exhausted.contains(method))
+        {
             let step = match method {
                 LoginMethod::PublicKey => self.keys(&mut progress).await?,
                 LoginMethod::KeyboardInteractive => self.interactive(&mut progress).await?,
@@ -254,6 +259,7 @@ impl Login<'_> {
         remaining: &MethodSet,
         progress: &Progress,
     ) -> Halt {
+        self.asking.memory.refused();
         if self.is_over(remaining) {
             let failure = self.closed(progress.tried.clone()).await;
             // Some servers end the connection in place of an answer; that is no verdict on the secret.
@@ -279,7 +285,12 @@ impl Login<'_> {
         if reason.to_lowercase().contains("too many authentication failures") {
             return Failure::TooManyFailures(Box::new(tried));
         }
-        Failure::ClosedInAuthentication { reason, tried: Box::new(tried), secret_sent: self.risk.has_sent() }
+        let secret_sent = self.risk.has_sent();
+        if secret_sent {
+            // It may have counted.
+            self.asking.memory.refused();
+        }
+        Failure::ClosedInAuthentication { reason, tried: Box::new(tried), secret_sent }
     }
 }
 

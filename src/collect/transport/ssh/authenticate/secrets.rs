@@ -263,6 +263,11 @@ impl Login<'_> {
         }
         progress.command.used = true;
         let program = Text::new(words.first().map_or("", String::as_str));
+        if self.asking.memory.was_refused() {
+            // It would most likely give the same again.
+            let accepts = progress.tried.accepts.clone();
+            return Err(Failure::SecretRefused { method: "before", from: SecretFrom::Command(program), accepts }.into());
+        }
         match password_command::run(words, self.command_limit).await {
             Ok(secret) => Ok(Some(Given { secret, from: SecretFrom::Command(program), verdict: None })),
             Err(problem) => Err(Failure::PasswordCommand { program, problem }.into()),

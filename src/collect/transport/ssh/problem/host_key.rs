@@ -12,7 +12,10 @@ pub(super) fn host_key(failure: &Failure, stop: &Stop, what: &dyn Fn(&str) -> St
         Failure::HostKeyUnknown { key, why, authority } => {
             let cause = match (why, authority) {
                 (_, Some(place)) => {
-                    format!("{} trusts an authority for this host, and it shows no certificate of it", place_text(place))
+                    format!(
+                        "{} trusts an authority for this host, and it shows no certificate of it",
+                        place_text(place)
+                    )
                 }
                 (NotAccepted::NobodyToAsk, None) => {
                     "first connection to this host, and nobody is there to be asked".to_owned()
@@ -78,4 +81,3 @@ fn key_text(key: &OfferedHostKey) -> String {
 fn place_text(place: &Place) -> String {
     format!("{}:{}", short_path(&place.file), place.line)
 }
-

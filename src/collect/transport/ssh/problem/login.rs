@@ -33,12 +33,19 @@ pub(super) fn login(failure: &Failure, stop: &Stop, what: &dyn Fn(&str) -> Strin
             "name the right key with IdentityFile and set IdentitiesOnly yes for this host",
         ),
         Failure::NoMethod { accepts: methods, allowed } => Problem::new(
-            &what(&format!("no way to log in in common; {}; the settings here allow {}", accepts(methods), list(allowed, "nothing"))),
+            &what(&format!(
+                "no way to log in in common; {}; the settings here allow {}",
+                accepts(methods),
+                list(allowed, "nothing")
+            )),
             "PreferredAuthentications, PubkeyAuthentication, KbdInteractiveAuthentication or PasswordAuthentication, there or here",
             &format!("allow one of the server's methods in OpenSSH's configuration here, or a key for {user} there"),
         ),
         Failure::SecondStepNeeded { done, accepts: methods } => Problem::new(
-            &what(&format!("{done} was accepted, and a further proof is asked for that cannot be given; {}", accepts(methods))),
+            &what(&format!(
+                "{done} was accepted, and a further proof is asked for that cannot be given; {}",
+                accepts(methods)
+            )),
             "AuthenticationMethods asks for several proofs",
             "allow these methods in OpenSSH's configuration here, or use a login that needs less",
         ),
@@ -46,7 +53,9 @@ pub(super) fn login(failure: &Failure, stop: &Stop, what: &dyn Fn(&str) -> Strin
         Failure::SecretRefused { method, from, accepts: methods } => {
             let (what_was, next) = match from {
                 SecretFrom::Typed => ("what was typed".to_owned(), "press R to try again"),
-                SecretFrom::Command(program) => (format!("the password of {program}"), "correct what it gives, then press R"),
+                SecretFrom::Command(program) => {
+                    (format!("the password of {program}"), "correct what it gives, then press R")
+                }
             };
             Problem::new(
                 &what(&format!("login refused: {what_was} is wrong ({method}); {}", accepts(methods))),

@@ -129,9 +129,11 @@ fn way(failure: &Failure, stop: &Stop, what: &dyn Fn(&str) -> String) -> Problem
             )),
             "an old server, or one restricted to other algorithms",
             &match (legacy_would_help, stop.is_jump) {
-                (true, false) => "if it cannot be updated, set legacy_algorithms = true for this target in the inventory: \
+                (true, false) => {
+                    "if it cannot be updated, set legacy_algorithms = true for this target in the inventory: \
                                   it allows SHA-1 and CBC"
-                    .to_owned(),
+                        .to_owned()
+                }
                 _ => format!("enable one of ours for {kind} in its sshd_config"),
             },
         ),
@@ -139,7 +141,8 @@ fn way(failure: &Failure, stop: &Stop, what: &dyn Fn(&str) -> String) -> Problem
             &what(&match end {
                 ProxyEnd::NotStarted(why) => format!("ProxyCommand could not be started ({why}): {command}"),
                 ProxyEnd::Ended { status, said } => {
-                    let status = status.map_or("without a connection".to_owned(), |status| format!("with status {status}"));
+                    let status =
+                        status.map_or("without a connection".to_owned(), |status| format!("with status {status}"));
                     let said = said.as_ref().map_or(String::new(), |said| format!("; it said: {said}"));
                     format!("ProxyCommand ended {status}{said}; it was: {command}")
                 }
@@ -147,11 +150,9 @@ fn way(failure: &Failure, stop: &Stop, what: &dyn Fn(&str) -> String) -> Problem
             "",
             &format!("try the same by hand: {by_hand}"),
         ),
-        Failure::Protocol(reason) => Problem::new(
-            &what(&format!("the handshake failed: {reason}")),
-            "",
-            &verbosely(by_hand),
-        ),
+        Failure::Protocol(reason) => {
+            Problem::new(&what(&format!("the handshake failed: {reason}")), "", &verbosely(by_hand))
+        }
         _ => Problem::new(&what("there is no host to connect to"), "", "check the target in the inventory"),
     }
 }

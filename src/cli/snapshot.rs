@@ -6,18 +6,21 @@ use std::path::Path;
 use super::args::Format;
 use super::document::{Collected, TargetStatus};
 use super::{Exit, Failure, Session, output};
-use crate::engine::once::{self, System};
+use crate::engine::once::{self, Once, System};
 use crate::engine::plan::Options;
 use crate::engine::{settings, targets};
 use crate::fabric::{Fabric, Timestamp};
 
 /// Collects once and delivers.
 pub fn run(session: &Session, out: Option<&Path>) -> Result<Exit, Failure> {
-    deliver(&collect(session)?, session.global.format, out)
+    match collect(session)? {
+        Ok(collected) => deliver(&collected, session.global.format, out),
+        Err(signal) => Ok(Exit::Signal(128u8.saturating_add(u8::try_from(signal).unwrap_or_default()))),
+    }
 }
 
-/// Reads all targets of the session once, side by side.
-fn collect(session: &Session) -> Result<Collected, Failure> {
+/// Reads all targets of the session once, side by side; the number of the signal that ended it before it was done.
+fn collect(session: &Session) -> Result<Result<Collected, i32>, Failure> {
     let at = Timestamp::now();
     let resolver = session.resolver();
     // A slow target takes a while: whoever waits at a terminal is told that it works.
@@ -27,8 +30,12 @@ fn collect(session: &Session) -> Result<Collected, Failure> {
     }
     let plans = session.targets.iter().map(|target| targets::plan(target, &resolver)).collect();
     let options = Options { period: session.period(), ..Options::default() };
-    let results =
+    let once =
         once::collect_once(plans, &options).map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?;
+    let results = match once {
+        Once::Collected(results) => results,
+        Once::Interrupted(signal) => return Ok(Err(signal)),
+    };
     let mut fabric = Fabric::default();
     let mut observations = Vec::new();
     let mut statuses = Vec::new();
@@ -48,7 +55,7 @@ fn collect(session: &Session) -> Result<Collected, Failure> {
         };
         statuses.push(TargetStatus { name: result.target, kind: kind.to_owned(), reachable, problem });
     }
-    Ok(Collected { at, fabric, observations, targets: statuses })
+    Ok(Ok(Collected { at, fabric, observations, targets: statuses }))
 }
 
 /// Prints a collection, or writes it to a file that only its owner may read.

@@ -155,5 +155,8 @@ async fn two_keys_open_a_way_that_needs_two() {
     let person = Person::typing(&["secret words"]);
     let connected = connect_remembering(&route, &person.asker, &Memory::default(), Deadlines::default()).await;
     let described = connected.expect("connected").described();
-    assert!(described.contains("ed25519 key") && described.contains(", then ecdsa key"), "{described}");
+    assert!(
+        described.contains("ed25519 key") && described.contains(", then ") && described.contains("ecdsa key"),
+        "{described}"
+    );
 }

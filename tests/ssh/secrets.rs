@@ -85,8 +85,8 @@ async fn a_wrong_password_is_sent_once_and_waits_for_the_user() {
     let person = Person::typing(&["wrong", "right"]);
     let attempt = Try::at(&server);
     let error = attempt.fail(&person).await;
-    let refused = |from| Failure::SecretRefused { method: "password", from, accepts: vec!["password".to_owned()] };
-    assert_eq!(error.failure, refused(SecretFrom::Typed));
+    let refused = Failure::SecretRefused { method: "password", from: SecretFrom::Typed, accepts: Vec::new() };
+    assert_eq!(error.failure, refused);
     assert_eq!(error.retry(), Retry::OnlyWhenAsked);
     let problem = error.problem(&target());
     assert!(problem.next_step.contains("press R"), "{problem}");

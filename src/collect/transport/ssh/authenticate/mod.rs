@@ -22,7 +22,7 @@ pub use secrets::{Asking, Wallet, Wanted};
 use self::keys::Keys;
 use self::secrets::CommandSecret;
 use super::error::{Failure, KeysTried, NotGiven, SecretFrom, Stop};
-use super::handler::{Banner, Watcher, ended};
+use super::handler::{Banner, NO_METHOD_LEFT, Watcher, ended};
 use crate::app::{SecretKind, SecretRequest};
 use crate::config::Access;
 use crate::config::openssh::{HostSettings, LoginMethod};
@@ -194,13 +194,17 @@ impl Login<'_> {
         }
         let only_keys = |methods: &[LoginMethod]| methods.contains(&LoginMethod::PublicKey);
         if !in_common || !only_keys(&self.settings.login.methods) || !self.takes_keys(&tried) {
-            let allowed = self.settings.login.methods.iter().map(|method| method.name().to_owned()).collect();
-            return Failure::NoMethod { accepts: tried.accepts, allowed };
+            return Failure::NoMethod { accepts: tried.accepts, allowed: self.allowed() };
         }
         if tried.offered.is_empty() {
             return Failure::NoKeyToOffer(Box::new(tried));
         }
         Failure::AuthenticationRefused(Box::new(tried))
+    }
+
+    /// The methods that the settings allow.
+    fn allowed(&self) -> Vec<String> {
+        self.settings.login.methods.iter().map(|method| method.name().to_owned()).collect()
     }
 
     /// Keys were tried, or the server says that it takes them.
@@ -263,7 +267,11 @@ impl Login<'_> {
         if self.is_over(remaining) {
             let failure = self.closed(progress.tried.clone()).await;
             // Some servers end the connection in place of an answer; that is no verdict on the secret.
-            if !matches!(failure, Failure::TooManyFailures(_)) {
+            let is_verdict = match &failure {
+                Failure::ClosedInAuthentication { reason, .. } => *reason == NO_METHOD_LEFT,
+                other => matches!(other, Failure::TooManyFailures(_)),
+            };
+            if !is_verdict {
                 return failure.into();
             }
         }
@@ -286,6 +294,13 @@ impl Login<'_> {
             return Failure::TooManyFailures(Box::new(tried));
         }
         let secret_sent = self.risk.has_sent();
+        if reason == NO_METHOD_LEFT && !secret_sent {
+            return if tried.offered.is_empty() {
+                Failure::NoMethod { accepts: Vec::new(), allowed: self.allowed() }
+            } else {
+                Failure::AuthenticationRefused(Box::new(tried))
+            };
+        }
         if secret_sent {
             // It may have counted.
             self.asking.memory.refused();

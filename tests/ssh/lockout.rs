@@ -1,13 +1,19 @@
 //! No login is ever locked by this program: hosts lock one after a few wrong secrets (ESXi locks root after five, for a
 //! quarter of an hour), so of those at most one is sent until the user acts.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt as _;
+use rdmascope::app::{Answer, Connection, Effect, Message, Secret};
 use rdmascope::collect::transport::ssh::{Deadlines, Failure, Memory, NotGiven, Retry, Route};
+use rdmascope::engine::plan::{Options, TargetPlan, Way};
+use rdmascope::engine::run::Engine;
 use russh::MethodKind;
+use tokio::sync::mpsc;
 
 use crate::asking::{AskingServer, Person, Round, Rules};
-use crate::server::{connect_remembering, run};
+use crate::server::{PATIENCE, connect_remembering, run, target};
 
 /// So many times it is tried: four times what locks a login.
 const TRIES: usize = 20;
@@ -33,7 +39,7 @@ async fn a_wrong_secret_is_sent_once_however_often_the_connection_is_tried() {
                 let error = connect_remembering(&route, &person.asker, &memory, Deadlines::default()).await;
                 assert_eq!(error.expect_err("it is wrong").retry(), Retry::OnlyWhenAsked);
             }
-            let asked = if command.is_some() { 0 } else { 1 };
+            let asked = usize::from(command.is_none());
             assert_eq!((server.got().failures, person.requests().len()), (1, asked));
             memory.permit();
             connect_remembering(&route, &person.asker, &memory, Deadlines::default()).await.expect_err("wrong again");
@@ -100,5 +106,48 @@ async fn a_session_that_breaks_comes_back_with_the_command_of_its_target() {
         }
         let got = server.got();
         assert_eq!((got.failures, got.secrets.len(), person.requests().len()), (0, TRIES, 0));
+    }
+}
+
+/// The next question's number, or the problem of a target that gave up.
+async fn asked_or_failed(messages: &mut mpsc::Receiver<Message>) -> Result<u64, String> {
+    let waiting = async {
+        loop {
+            match messages.recv().await.expect("the engine lives") {
+                Message::Asked { prompt, .. } => return Ok(prompt.id),
+                Message::Connection { connection: Connection::Failed { problem }, .. } => {
+                    return Err(problem.to_string());
+                }
+                _ => {}
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, waiting).await.expect("in time")
+}
+
+#[tokio::test]
+async fn the_console_sends_one_wrong_secret_for_each_time_that_the_user_acts() {
+    for rules in both_methods() {
+        let server = AskingServer::start(rules).await;
+        let route = Route { hops: vec![server.settings()], ..Route::default() };
+        let resolve = Arc::new(move || std::future::ready(Ok(route.clone())).boxed());
+        let plan = TargetPlan { id: target(), way: Way::Ssh { resolve, known_linux: true } };
+        let options = Options { probes: Arc::from([]), period: Duration::from_secs(1) };
+        let (engine, mut messages) = Engine::start(vec![plan], &options).expect("threads");
+        for acts in 1..=3 {
+            let id = asked_or_failed(&mut messages).await.expect("asked");
+            let secret = Secret::new("wrong".to_owned());
+            engine.run(&Effect::Answer { id, answer: Answer::Secret { secret, reuse: true } });
+            let problem = asked_or_failed(&mut messages).await.expect_err("refused");
+            assert!(problem.contains("what was typed is wrong"), "{problem}");
+            assert_eq!(server.got().failures, acts);
+            engine.run(&Effect::Reconnect(target()));
+        }
+        let id = asked_or_failed(&mut messages).await.expect("asked");
+        engine.run(&Effect::Answer { id, answer: Answer::Refuse });
+        let problem = asked_or_failed(&mut messages).await.expect_err("refused");
+        assert!(problem.contains("reconnect (R) to be asked again"), "{problem}");
+        assert_eq!(server.got().failures, 3);
+        engine.shutdown();
     }
 }

@@ -89,7 +89,7 @@ async fn a_wrong_password_is_sent_once_and_waits_for_the_user() {
     assert_eq!(error.failure, refused);
     assert_eq!(error.retry(), Retry::OnlyWhenAsked);
     let problem = error.problem(&target());
-    assert!(problem.next_step.contains("press R"), "{problem}");
+    assert!(problem.next_step.contains("reconnect (R)"), "{problem}");
     assert!(!format!("{problem} {error:?}").contains("wrong\""), "{error:?}");
     assert_eq!(person.verdicts().await, [Some(false)]);
     let again = attempt.fail(&person).await;
@@ -244,7 +244,7 @@ async fn who_gives_no_secret_is_not_asked_again() {
             let error = attempt.fail(&person).await;
             assert!(matches!(&error.failure, Failure::SecretNeeded { why: found, .. } if *found == why), "{error:?}");
             assert_eq!(error.retry(), Retry::OnlyWhenAsked);
-            assert!(error.problem(&target()).next_step.contains("press R"), "{error}");
+            assert!(error.problem(&target()).next_step.contains("reconnect (R)"), "{error}");
         }
         assert_eq!(told(server.got()), got(&[], 0));
     }
@@ -339,4 +339,32 @@ async fn an_old_switch_is_reached_only_where_the_inventory_says_so() {
     attempt.route.access = Access { legacy_algorithms: true, ..Access::default() };
     let connected = attempt.connect(&Person::typing(&["right"])).await.expect("connected");
     assert_eq!(run(&connected, "show version").await.text(), "show version");
+}
+
+#[tokio::test]
+async fn a_snapshot_names_what_was_asked_and_ends_with_status_3() {
+    let server = AskingServer::start(esxi()).await;
+    let home = tempfile::tempdir().expect("a folder");
+    let file = home.path().join("ssh_config");
+    let text = format!(
+        "Host esx\n HostName 127.0.0.1\n Port {}\n User root\n IdentityFile none\n IdentityAgent none\n \
+         StrictHostKeyChecking accept-new\n UserKnownHostsFile {}/known_hosts\n",
+        server.port,
+        home.path().display()
+    );
+    std::fs::write(&file, text).expect("written");
+    let inventory = home.path().join("inventory.toml");
+    let with_command = "[[target]]\nname = \"esx\"\nkind = \"linux\"\npassword_command = [\"echo\", \"right\"]\n";
+    for (text, expected) in [("", "needs answers to the server's questions"), (with_command, "")] {
+        std::fs::write(&inventory, text).expect("written");
+        let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_rdmascope"));
+        command.arg("--config").arg(&inventory).arg("--ssh-config").arg(&file).args(["snapshot", "esx"]);
+        command.env("HOME", home.path()).stdin(std::process::Stdio::null());
+        let output = command.output().await.expect("it runs");
+        let said = String::from_utf8_lossy(&output.stdout);
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(said.contains(expected) && !said.contains("right"), "{said}");
+    }
+    assert_eq!(told(server.got()), got(&["right"], 0), "without the command nothing was begun");
 }

@@ -48,7 +48,7 @@ pub enum Setback {
     /// middle: servers give a login two minutes, and people take longer.)
     Unknown(Box<UnknownKey>),
     /// Something has to be asked before the login can be made.
-    Wanted(Wanted),
+    Wanted(Box<Wanted>),
 }
 
 impl From<Failure> for Setback {

@@ -91,7 +91,7 @@ pub enum Halt {
     /// It failed.
     Failed(Failure),
     /// Something has to be asked; then it is made anew.
-    Wanted(Wanted),
+    Wanted(Box<Wanted>),
 }
 
 impl From<Failure> for Halt {
@@ -192,8 +192,11 @@ impl Login<'_> {
         if !accepted.is_empty() {
             return Failure::SecondStepNeeded { done: accepted.join(", "), accepts: tried.accepts };
         }
-        let only_keys = |methods: &[LoginMethod]| methods.contains(&LoginMethod::PublicKey);
-        if !in_common || !only_keys(&self.settings.login.methods) || !self.takes_keys(&tried) {
+        let allows_keys = self.settings.login.methods.contains(&LoginMethod::PublicKey);
+        // Keys were tried, or the server says that it takes them.
+        let takes_keys =
+            !tried.offered.is_empty() || tried.accepts.iter().any(|name| name == LoginMethod::PublicKey.name());
+        if !(in_common && allows_keys && takes_keys) {
             return Failure::NoMethod { accepts: tried.accepts, allowed: self.allowed() };
         }
         if tried.offered.is_empty() {
@@ -207,29 +210,20 @@ impl Login<'_> {
         self.settings.login.methods.iter().map(|method| method.name().to_owned()).collect()
     }
 
-    /// Keys were tried, or the server says that it takes them.
-    fn takes_keys(&self, tried: &KeysTried) -> bool {
-        !tried.offered.is_empty() || tried.accepts.iter().any(|name| name == LoginMethod::PublicKey.name())
-    }
-
     /// The password of the account, by the method of that name.
     async fn password(&mut self, progress: &mut Progress) -> Result<Step, Halt> {
         const METHOD: &str = "password";
-        let mut given = match self.command_secret(progress).await? {
-            Some(secret) => secret,
-            None => match self.wallet.password.take() {
-                Some(given) => given,
-                None => {
-                    let request = self.request(SecretKind::Password, "", "", false, true);
-                    return match self.asking.forbidden(self.settings) {
-                        None => Err(Halt::Wanted(Wanted::Password(request))),
-                        Some(why) => {
-                            progress.needs(request, why);
-                            Ok(Step::Exhausted(None))
-                        }
-                    };
-                }
-            },
+        let known = match self.command_secret(progress).await? {
+            Some(given) => Some(given),
+            None => self.wallet.password.take(),
+        };
+        let Some(mut given) = known else {
+            let request = self.request(SecretKind::Password, "", "", false, true);
+            let Some(why) = self.asking.forbidden(self.settings) else {
+                return Err(Halt::Wanted(Box::new(Wanted::Password(request))));
+            };
+            progress.needs(request, why);
+            return Ok(Step::Exhausted(None));
         };
         self.risk.secret_sent();
         let answer = self.handle.authenticate_password(&self.settings.user, given.secret.expose()).await;

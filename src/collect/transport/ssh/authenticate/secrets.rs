@@ -371,12 +371,12 @@ mod tests {
         let limit = Duration::from_secs(10);
         let work = async {
             tokio::time::sleep(Duration::from_secs(6)).await;
-            pause.during(tokio::time::sleep(Duration::from_secs(600))).await;
+            pause.during(tokio::time::sleep(Duration::from_mins(10))).await;
             tokio::time::sleep(Duration::from_secs(3)).await;
         };
         assert_eq!(pause.within(limit, work).await, Some(()));
         let work = async {
-            pause.during(tokio::time::sleep(Duration::from_secs(600))).await;
+            pause.during(tokio::time::sleep(Duration::from_mins(10))).await;
             tokio::time::sleep(Duration::from_secs(11)).await;
         };
         assert_eq!(pause.within(limit, work).await, None);

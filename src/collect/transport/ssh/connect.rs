@@ -88,7 +88,7 @@ fn by_hand(settings: &HostSettings, ssh_config: Option<&Path>) -> String {
     if let Some(file) = ssh_config {
         words.extend(["-F".to_owned(), quote(&short_path(file))]);
     }
-    if let Some(port) = settings.asked_port.filter(|port| *port != 22) {
+    if let Some(port) = settings.asked_port {
         words.extend(["-p".to_owned(), port.to_string()]);
     }
     let host = &settings.alias;

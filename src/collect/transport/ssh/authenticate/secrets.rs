@@ -266,7 +266,12 @@ impl Login<'_> {
         if self.asking.memory.was_refused() {
             // It would most likely give the same again.
             let accepts = progress.tried.accepts.clone();
-            return Err(Failure::SecretRefused { method: "before", from: SecretFrom::Command(program), accepts }.into());
+            return Err(Failure::SecretRefused {
+                method: "refused before",
+                from: SecretFrom::Command(program),
+                accepts,
+            }
+            .into());
         }
         match password_command::run(words, self.command_limit).await {
             Ok(secret) => Ok(Some(Given { secret, from: SecretFrom::Command(program), verdict: None })),

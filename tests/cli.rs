@@ -272,3 +272,41 @@ fn what_is_no_file_is_no_openssh_configuration() {
         assert_eq!((status, out.as_str(), err), (2, "", expected));
     }
 }
+
+#[test]
+fn a_signal_ends_a_snapshot_with_all_that_it_started() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let home = home();
+    let programs = home.path().join("bin");
+    std::fs::create_dir(&programs).expect("a folder");
+    let hangs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/config/ssh/hangs");
+    symlink(hangs, programs.join("ssh")).expect("a link");
+    let ssh_config = home.path().join("ssh_config");
+    std::fs::write(&ssh_config, "").expect("a file");
+    for (signal, expected) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let pid_file = home.path().join("pid");
+        let _ = std::fs::remove_file(&pid_file);
+        let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default());
+        let arguments = ["--ssh-config", ssh_config.to_str().expect("text"), "snapshot", "some-host"];
+        let mut command = program(home.path(), &arguments);
+        command.env("PATH", path).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().expect("the program runs");
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        let started = loop {
+            let pid = std::fs::read_to_string(&pid_file).unwrap_or_default();
+            if pid.ends_with('\n') {
+                break pid.trim().to_owned();
+            }
+            assert!(std::time::Instant::now() < until, "ssh was not asked");
+            std::thread::yield_now();
+        };
+        kill_process(Pid::from_child(&child), signal).expect("it runs");
+        let (status, out, _) = ended(child.wait_with_output().expect("it ends"));
+        assert_eq!((status, out.as_str()), (expected, ""));
+        let stat = format!("/proc/{started}/stat");
+        while std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
+            assert!(std::time::Instant::now() < until, "what ssh started still runs");
+            std::thread::yield_now();
+        }
+    }
+}

@@ -38,7 +38,7 @@ pub enum Exit {
     Findings,
     /// 3: evidence incomplete: a target unreachable, a probe failed.
     Incomplete,
-    /// 128 and the number of the signal that ended the console.
+    /// 128 and the number of the signal that ended it.
     Signal(u8),
 }
 

@@ -7,7 +7,7 @@ use super::args::{Format, Global, SnapshotArguments};
 use super::document::{Collected, TargetStatus};
 use super::lab::Subject;
 use super::{Exit, Failure, output};
-use crate::engine::once::{self, System};
+use crate::engine::once::{self, Once, System};
 use crate::engine::plan::Options;
 use crate::engine::settings;
 use crate::fabric::{Fabric, Timestamp};
@@ -15,11 +15,14 @@ use crate::fabric::{Fabric, Timestamp};
 /// Collects once and delivers.
 pub fn run(global: &Global, arguments: &SnapshotArguments) -> Result<Exit, Failure> {
     let subject = Subject::open(global, arguments.scenario.as_deref(), &arguments.targets)?;
-    deliver(&collect(&subject)?, global.format, arguments.out.as_deref())
+    match collect(&subject)? {
+        Ok(collected) => deliver(&collected, global.format, arguments.out.as_deref()),
+        Err(signal) => Ok(Exit::Signal(128u8.saturating_add(u8::try_from(signal).unwrap_or_default()))),
+    }
 }
 
-/// Reads all targets once, side by side.
-fn collect(subject: &Subject) -> Result<Collected, Failure> {
+/// Reads all targets once, side by side; the number of the signal that ended it before it was done.
+fn collect(subject: &Subject) -> Result<Result<Collected, i32>, Failure> {
     let at = Timestamp::now();
     let session = &subject.session;
     // A slow target takes a while: whoever waits at a terminal is told that it works.
@@ -29,8 +32,12 @@ fn collect(subject: &Subject) -> Result<Collected, Failure> {
     }
     let plans = subject.plans();
     let options = Options { period: session.period(), ..Options::default() };
-    let results =
+    let once =
         once::collect_once(plans, &options).map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?;
+    let results = match once {
+        Once::Collected(results) => results,
+        Once::Interrupted(signal) => return Ok(Err(signal)),
+    };
     let mut fabric = Fabric::default();
     let mut observations = Vec::new();
     let mut statuses = Vec::new();
@@ -50,7 +57,7 @@ fn collect(subject: &Subject) -> Result<Collected, Failure> {
         };
         statuses.push(TargetStatus { name: result.target, kind: kind.to_owned(), reachable, problem });
     }
-    Ok(Collected { at, fabric, observations, targets: statuses })
+    Ok(Ok(Collected { at, fabric, observations, targets: statuses }))
 }
 
 /// Prints a collection, or writes it to a file that only its owner may read.

@@ -4,6 +4,7 @@ use std::io;
 
 use futures::StreamExt as _;
 use tokio::runtime::Builder;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use super::plan::{Options, TargetPlan, Way};
@@ -47,16 +48,49 @@ pub struct Collected {
     pub reports: Vec<Report>,
 }
 
-/// Reads every target once, side by side; the results come in the order of the targets. Fails only if the system gives
-/// no threads.
-pub fn collect_once(targets: Vec<TargetPlan>, options: &Options) -> io::Result<Vec<Collected>> {
+/// How a collection ended.
+#[derive(Clone, Debug)]
+pub enum Once {
+    /// With a result for each target, in their order.
+    Collected(Vec<Collected>),
+    /// By a signal to the program; its number. What it had started on this machine has ended.
+    Interrupted(i32),
+}
+
+/// Reads every target once, side by side. Fails only if the system gives no threads, or takes no note of signals.
+pub fn collect_once(targets: Vec<TargetPlan>, options: &Options) -> io::Result<Once> {
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let collected = runtime.block_on(
-        futures::stream::iter(targets).map(|plan| collect(plan, &options.probes)).buffered(AT_ONCE).collect(),
-    );
+    let collecting = futures::stream::iter(targets).map(|plan| collect(plan, &options.probes)).buffered(AT_ONCE);
+    let once = runtime.block_on(async {
+        let interrupted = interrupted()?;
+        // Dropping what is not done ends the programs that it runs here: they are in groups of their own, which a
+        // terminal's Ctrl-C does not reach.
+        tokio::select! {
+            collected = collecting.collect() => Ok(Once::Collected(collected)),
+            number = interrupted => Ok(Once::Interrupted(number)),
+        }
+    });
     // A thread that hangs in a driver must not keep the program from ending.
     runtime.shutdown_background();
-    Ok(collected)
+    once
+}
+
+/// Waits for a signal that ends the program; its number.
+fn interrupted() -> io::Result<impl Future<Output = i32>> {
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+    let mut signals = Vec::new();
+    for kind in kinds {
+        signals.push((kind.as_raw_value(), signal(kind)?));
+    }
+    Ok(async move {
+        let waiting = signals.into_iter().map(|(number, mut signal)| {
+            Box::pin(async move {
+                signal.recv().await;
+                number
+            })
+        });
+        futures::future::select_all(waiting).await.0
+    })
 }
 
 async fn collect(plan: TargetPlan, probes: &[Probe]) -> Collected {
@@ -64,6 +98,7 @@ async fn collect(plan: TargetPlan, probes: &[Probe]) -> Collected {
     match way {
         Way::Local => over(id, System::Local, &LocalConnector::new(by), probes).await,
         Way::Ssh { resolve, known_linux } => {
+            // Nobody can be asked: what is missing is an error that names it.
             let connector = SshConnector::new(id.clone(), resolve, None, known_linux, by);
             over(id, System::Linux, &connector, probes).await
         }
@@ -163,7 +198,9 @@ mod tests {
         let options = Options { probes: Arc::from(PROBES), period: Duration::from_secs(1) };
         let plan = |name: &str, way| TargetPlan { id: TargetId::new(name), way, by: Become::None };
         let targets = vec![plan("local", Way::Local), plan("esx1", Way::Refused(Problem::new("not read", "", "")))];
-        let collected = collect_once(targets, &options).expect("threads");
+        let Once::Collected(collected) = collect_once(targets, &options).expect("threads") else {
+            panic!("nobody sent a signal")
+        };
         assert_eq!(collected.len(), 2);
         let names: Vec<&str> = collected[0].reports.iter().map(|report| report.probe.as_str()).collect();
         assert_eq!(names, ["test.slow", "test.uptime"]);

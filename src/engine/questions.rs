@@ -54,11 +54,14 @@ enum Shared {
     Good(Secret),
 }
 
-/// What is known of a shared secret.
-enum Known {
-    Nothing,
-    Tried,
-    Good(Secret),
+/// How it goes on with a question.
+enum Next {
+    /// Another target tries an answer that may do for this one, too.
+    Wait,
+    /// This is the answer.
+    Take(Secret),
+    /// The user sees it, under this number.
+    Shown(u64, oneshot::Receiver<Reply>),
 }
 
 /// Where the messages go, and until when.
@@ -124,13 +127,13 @@ impl Questions {
         };
         let mut changes = self.lock().changes.subscribe();
         loop {
-            match self.known(of.as_deref()) {
-                Known::Good(secret) => {
+            let (id, reply) = match self.next(of.as_deref()) {
+                Next::Take(secret) => {
                     let _ = asker.send(Answer::Secret { secret: secret.clone(), reuse: true });
                     self.judge_good(of.as_deref(), &secret, verdict, &outward).await;
                     return;
                 }
-                Known::Tried => {
+                Next::Wait => {
                     tokio::select! {
                         () = outward.cancelled.cancelled() => return,
                         () = asker.closed() => return,
@@ -138,9 +141,8 @@ impl Questions {
                     }
                     continue;
                 }
-                Known::Nothing => {}
-            }
-            let (id, reply) = self.show(of.clone());
+                Next::Shown(id, reply) => (id, reply),
+            };
             let prompt = Prompt { id, target: target.clone(), kind: kind.clone() };
             outward.connection(&target, Connection::Asking).await;
             if !outward.send(Message::Asked { at: Timestamp::now(), prompt }).await {
@@ -223,25 +225,20 @@ impl Questions {
         }
     }
 
-    fn known(&self, of: Option<&str>) -> Known {
-        match of.and_then(|of| {
-            self.lock().shared.get(of).map(|shared| match shared {
-                Shared::Tried => Known::Tried,
-                Shared::Good(secret) => Known::Good(secret.clone()),
-            })
-        }) {
-            Some(known) => known,
-            None => Known::Nothing,
-        }
-    }
-
-    fn show(&self, of: Option<String>) -> (u64, oneshot::Receiver<Reply>) {
-        let (reply, replied) = oneshot::channel();
+    /// Decides and, where the user is to see it, opens the question, in one step: otherwise one that opens just when
+    /// another target begins to try a shared secret would not wait for it.
+    fn next(&self, of: Option<&str>) -> Next {
         let mut open = self.lock();
+        match of.and_then(|of| open.shared.get(of)) {
+            Some(Shared::Tried) => return Next::Wait,
+            Some(Shared::Good(secret)) => return Next::Take(secret.clone()),
+            None => {}
+        }
+        let (reply, replied) = oneshot::channel();
         open.asked += 1;
         let id = open.asked;
-        open.shown.insert(id, Shown { of, reply });
-        (id, replied)
+        open.shown.insert(id, Shown { of: of.map(str::to_owned), reply });
+        Next::Shown(id, replied)
     }
 
     /// From now on others who ask for the same wait.

@@ -11,7 +11,7 @@ use super::*;
 use crate::app::{Connection, Effect, Message};
 use crate::collect::transport::ssh::{Caller, ConnectError, Connected, Deadlines, Memory, Route, connect_within};
 use crate::collect::transport::{Output, TransportError};
-use crate::engine::once::{Collected, collect_once};
+use crate::engine::once::{Collected, Once, collect_once};
 use crate::engine::plan::{self, Way};
 use crate::engine::run::{Engine, EngineHandle};
 use crate::fabric::{Outcome, Sample, TargetId};
@@ -41,7 +41,10 @@ fn lab() -> Lab {
 }
 
 fn read_once(lab: &Lab) -> Vec<Collected> {
-    collect_once(lab.plans(), &plan::Options::default()).expect("threads")
+    match collect_once(lab.plans(), &plan::Options::default()).expect("threads") {
+        Once::Collected(collected) => collected,
+        Once::Interrupted(signal) => panic!("signal {signal}"),
+    }
 }
 
 /// The engine on the lab, with samples every 50 ms.

@@ -198,5 +198,8 @@ async fn an_authority_is_told_and_not_taken_for_a_host_key() {
     let mut settings = server.settings();
     settings.host_key_checking = HostKeyChecking::Strict;
     let problem = connect(settings).await.expect_err("refused").problem(&target());
-    assert!(problem.cause.contains("host certificates are not supported yet"), "{problem}");
+    assert!(
+        problem.cause.contains("trusts an authority for this host, and it shows no certificate of it"),
+        "{problem}"
+    );
 }

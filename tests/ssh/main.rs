@@ -3,9 +3,15 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr)] // a skipped test says so; a failed one shows the server's log
 
+mod asking;
+mod certificates;
 mod commands;
 mod host_keys;
 mod hostile;
 mod jumps;
+mod locked_keys;
+mod lockout;
 mod login;
+mod proxies;
+mod secrets;
 mod server;

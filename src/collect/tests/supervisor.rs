@@ -142,6 +142,20 @@ async fn a_request_makes_a_live_connection_anew() {
 }
 
 #[tokio::test]
+async fn a_request_during_a_login_that_hangs_begins_it_anew() {
+    let hanging = Behaviour::of([Act::Hang]);
+    let mut connector = FakeConnector::new(&Behaviour::of([Act::Say("Linux\n", "", 0)])).first(Ok(Fake::new(&hanging)));
+    connector.ask_system = true;
+    let mut rig = Rig::start(connector);
+    while hanging.commands().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    rig.commands.send(Command::Reconnect).await.expect("the poller lives");
+    assert!(rig.connection().await.is_up(), "the second try");
+    rig.stop().await;
+}
+
+#[tokio::test]
 async fn a_target_without_a_shell_is_a_problem_and_no_loop() {
     let answer = || Act::Say("", "sh: /bin/sh: not found\n", 127);
     let mut rig = Rig::start(FakeConnector::new(&Behaviour::of([answer(), answer()])));

@@ -48,7 +48,7 @@ pub enum Setback {
     /// middle: servers give a login two minutes, and people take longer.)
     Unknown(Box<UnknownKey>),
     /// Something has to be asked before the login can be made.
-    Wanted(Wanted),
+    Wanted(Box<Wanted>),
 }
 
 impl From<Failure> for Setback {
@@ -88,7 +88,7 @@ fn by_hand(settings: &HostSettings, ssh_config: Option<&Path>) -> String {
     if let Some(file) = ssh_config {
         words.extend(["-F".to_owned(), quote(&short_path(file))]);
     }
-    if let Some(port) = settings.asked_port.filter(|port| *port != 22) {
+    if let Some(port) = settings.asked_port {
         words.extend(["-p".to_owned(), port.to_string()]);
     }
     let host = &settings.alias;
@@ -200,7 +200,12 @@ pub async fn next_hop(
                 Halt::Wanted(wanted) => Setback::Wanted(wanted),
             })
         }
-        None => Err(Failure::AuthenticationTimedOut { after: deadlines.login, refused: risk.is_any() }.into()),
+        None => {
+            if risk.has_sent() {
+                asking.memory.refused();
+            }
+            Err(Failure::AuthenticationTimedOut { after: deadlines.login, refused: risk.is_any() }.into())
+        }
     }
 }
 

@@ -15,6 +15,9 @@ use super::known_hosts::{KnownKeys, Place, RecordedNames, Verdict};
 use super::wording::one_line;
 use crate::fabric::Text;
 
+/// Why a session ended whose server refused a login and named no method for another try.
+pub const NO_METHOD_LEFT: &str = "the server takes no further method";
+
 /// So many characters of a banner are kept: it is shown in one line.
 const BANNER_KEPT: usize = 200;
 
@@ -158,6 +161,7 @@ fn library_ending(error: &russh::Error) -> Text {
     match error {
         russh::Error::KeepaliveTimeout => Text::new("the target stopped answering"),
         russh::Error::InactivityTimeout => Text::new("nothing came from the target for too long"),
+        russh::Error::NoAuthMethod => Text::new(NO_METHOD_LEFT),
         russh::Error::HUP => Text::new("the target closed the connection"),
         russh::Error::Disconnect => Text::new("the connection was closed from here"),
         russh::Error::IO(error) => match error.kind() {

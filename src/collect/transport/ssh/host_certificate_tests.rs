@@ -23,6 +23,11 @@ fn key() -> PrivateKey {
     PrivateKey::random(&mut rand::rng(), Algorithm::Ed25519).expect("a key")
 }
 
+/// A line of a file of known host keys.
+fn line(marker: &str, hosts: &str, key: &PrivateKey) -> String {
+    format!("{marker} {hosts} {}\n", key.public_key().to_openssh().expect("text"))
+}
+
 impl Case {
     fn new() -> Self {
         Self {
@@ -52,10 +57,6 @@ impl Case {
         builder.sign(&self.authority).expect("signed")
     }
 
-    fn line(&self, marker: &str, hosts: &str, key: &PrivateKey) -> String {
-        format!("{marker} {hosts} {}\n", key.public_key().to_openssh().expect("text"))
-    }
-
     fn judge(&self, records: &str, port: u16) -> Judgement {
         let names = RecordedNames::new("gpu-1.lab", port, None);
         let file = KnownHostsFile { path: PathBuf::from("/kh"), text: records.to_owned() };
@@ -63,7 +64,7 @@ impl Case {
     }
 
     fn trusted(&self) -> Judgement {
-        self.judge(&self.line("@cert-authority", "*.lab", &self.authority), 22)
+        self.judge(&line("@cert-authority", "*.lab", &self.authority), 22)
     }
 
     fn why(&self) -> String {
@@ -81,20 +82,20 @@ impl Case {
 fn a_trusted_authority_vouches_for_its_hosts_only() {
     let case = Case::new();
     assert_eq!(case.trusted(), Judgement::Good);
-    let of_others = case.line("@cert-authority", "*.example", &case.authority);
+    let of_others = line("@cert-authority", "*.example", &case.authority);
     assert_eq!(case.judge(&of_others, 22), Judgement::NotTrusted);
-    assert_eq!(case.judge(&case.line("@cert-authority", "*.lab", &key()), 22), Judgement::NotTrusted);
-    let as_host_key = case.line("", "*.lab", &case.authority);
+    assert_eq!(case.judge(&line("@cert-authority", "*.lab", &key()), 22), Judgement::NotTrusted);
+    let as_host_key = line("", "*.lab", &case.authority);
     assert_eq!(case.judge(as_host_key.trim_start(), 22), Judgement::NotTrusted);
 }
 
 #[test]
 fn a_port_is_part_of_the_record_and_not_of_the_certificate() {
     let case = Case::new();
-    let with_port = case.line("@cert-authority", "[gpu-1.lab]:2222", &case.authority);
+    let with_port = line("@cert-authority", "[gpu-1.lab]:2222", &case.authority);
     assert_eq!(case.judge(&with_port, 2222), Judgement::Good);
     assert_eq!(case.judge(&with_port, 22), Judgement::NotTrusted);
-    assert_eq!(case.judge(&case.line("@cert-authority", "gpu-1.lab", &case.authority), 2222), Judgement::Good);
+    assert_eq!(case.judge(&line("@cert-authority", "gpu-1.lab", &case.authority), 2222), Judgement::Good);
 }
 
 #[test]
@@ -114,7 +115,7 @@ fn everything_that_makes_a_certificate_bad_is_told() {
 fn a_forged_signature_is_found() {
     let case = Case::new();
     let names = RecordedNames::new("gpu-1.lab", 22, None);
-    let text = case.line("@cert-authority", "*", &case.authority);
+    let text = line("@cert-authority", "*", &case.authority);
     let known = KnownKeys::collect(&names, &[KnownHostsFile { path: PathBuf::from("/kh"), text }]);
     let bytes = case.certificate().to_bytes().expect("bytes");
     let mut bad = 0;
@@ -133,9 +134,9 @@ fn a_forged_signature_is_found() {
 #[test]
 fn a_revoked_key_or_authority_beats_everything() {
     let case = Case::new();
-    let trusting = case.line("@cert-authority", "*.lab", &case.authority);
+    let trusting = line("@cert-authority", "*.lab", &case.authority);
     for revoked in [&case.host, &case.authority] {
-        let records = format!("{trusting}{}", case.line("@revoked", "*", revoked));
+        let records = format!("{trusting}{}", line("@revoked", "*", revoked));
         let Judgement::Revoked(place) = case.judge(&records, 22) else { panic!("not revoked") };
         assert_eq!(place.line, 2);
     }

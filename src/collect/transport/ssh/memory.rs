@@ -17,6 +17,7 @@ pub struct Memory(Arc<Mutex<Remembered>>);
 #[derive(Default)]
 struct Remembered {
     has_asked: bool,
+    was_refused: bool,
     good: BTreeMap<String, String>,
     unlocked: BTreeMap<PathBuf, Unlocked>,
 }
@@ -30,7 +31,9 @@ struct Unlocked {
 impl Memory {
     /// The user wants this connection: a secret may be asked for (again).
     pub fn permit(&self) {
-        self.lock().has_asked = false;
+        let mut remembered = self.lock();
+        remembered.has_asked = false;
+        remembered.was_refused = false;
     }
 
     /// Whether a secret may be asked for: not if it was asked for already and the user has not acted since.
@@ -41,6 +44,16 @@ impl Memory {
     /// A secret is being asked for.
     pub(super) fn asks(&self) {
         self.lock().has_asked = true;
+    }
+
+    /// A secret was sent and not accepted: until the user acts, no other is sent, wherever it comes from.
+    pub(super) fn refused(&self) {
+        self.lock().was_refused = true;
+    }
+
+    /// Whether a secret was refused since the user acted.
+    pub(super) fn was_refused(&self) -> bool {
+        self.lock().was_refused
     }
 
     /// A key (by its fingerprint) opened the way to a host.
@@ -87,9 +100,10 @@ mod tests {
         let memory = Memory::default();
         assert!(memory.may_ask());
         memory.asks();
-        assert!(!memory.may_ask());
+        memory.refused();
+        assert!(!memory.may_ask() && memory.was_refused());
         memory.clone().permit();
-        assert!(memory.may_ask());
+        assert!(memory.may_ask() && !memory.was_refused());
     }
 
     #[test]

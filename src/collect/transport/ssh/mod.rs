@@ -165,7 +165,7 @@ pub async fn connect_within(
                 accepted[number] = Some(key.key);
                 decision
             }
-            Err(Setback::Wanted(wanted)) => asking.get(wanted, &stop, &mut wallets[number]).await,
+            Err(Setback::Wanted(wanted)) => asking.get(*wanted, &stop, &mut wallets[number]).await,
         };
         if let Err(failure) = result {
             connect::close(&hops).await;

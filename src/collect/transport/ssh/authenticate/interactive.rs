@@ -26,7 +26,8 @@ impl Login<'_> {
             && let Some(why) = self.asking.forbidden(self.settings)
         {
             let mut request = self.request(SecretKind::Interactive, "", "", false, false);
-            request.question = Text::new("the server's questions");
+            // What it would ask is not known.
+            request.question = Text::new("");
             progress.needs(request, why);
             return Ok(Step::Exhausted(None));
         }
@@ -96,12 +97,11 @@ impl Login<'_> {
             // A password may be shared where it alone is asked for; codes are for one login.
             let may_reuse = round == 1 && prompts.len() == 1 && !echo;
             let request = self.request(SecretKind::Interactive, instruction, prompt, *echo, may_reuse);
-            let given = match self.asking.forbidden(self.settings) {
-                Some(why) => Err(why),
-                None => {
-                    let reuse = may_reuse.then(|| format!("password of {}", self.settings.user));
-                    self.asking.ask(request.clone(), reuse).await
-                }
+            let given = if let Some(why) = self.asking.forbidden(self.settings) {
+                Err(why)
+            } else {
+                let reuse = may_reuse.then(|| format!("password of {}", self.settings.user));
+                self.asking.ask(request.clone(), reuse).await
             };
             match given {
                 Ok(given) => answers.push(given),
@@ -120,7 +120,7 @@ impl Login<'_> {
         if let ([Prompt { prompt, echo: false }], 1, Some(given)) = (prompts, answers.len(), answers.pop()) {
             self.wallet.late = Some(Late { question: prompt.clone(), given });
         }
-        Halt::Wanted(Wanted::NewSession)
+        Halt::Wanted(Box::new(Wanted::NewSession))
     }
 }
 

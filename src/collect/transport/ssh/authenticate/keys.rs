@@ -158,7 +158,10 @@ impl Login<'_> {
         let Signer::Locked(LockedFile { path, name, text }) = &candidate.signer else { return Ok(()) };
         let request = self.request(SecretKind::Passphrase(Text::new(name)), "", "", false, true);
         match self.asking.forbidden(self.settings) {
-            None => Err(Halt::Wanted(Wanted::Passphrase { path: path.clone(), text: text.clone(), request })),
+            None => {
+                let wanted = Wanted::Passphrase { path: path.clone(), text: text.clone(), request };
+                Err(Halt::Wanted(Box::new(wanted)))
+            }
             Some(why) => {
                 progress.needs(request, why);
                 progress.tried.set_aside.push(SetAside { name: name.clone(), reason: SetAsideReason::Encrypted });

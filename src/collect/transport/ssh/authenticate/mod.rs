@@ -22,7 +22,7 @@ pub use secrets::{Asking, Wallet, Wanted};
 use self::keys::Keys;
 use self::secrets::CommandSecret;
 use super::error::{Failure, KeysTried, NotGiven, SecretFrom, Stop};
-use super::handler::{Banner, Watcher, ended};
+use super::handler::{Banner, NO_METHOD_LEFT, Watcher, ended};
 use crate::app::{SecretKind, SecretRequest};
 use crate::config::Access;
 use crate::config::openssh::{HostSettings, LoginMethod};
@@ -76,7 +76,7 @@ impl Risk {
     }
 
     /// Whether a secret was sent.
-    fn has_sent(&self) -> bool {
+    pub fn has_sent(&self) -> bool {
         self.secret_sent.load(Ordering::Relaxed)
     }
 
@@ -91,7 +91,7 @@ pub enum Halt {
     /// It failed.
     Failed(Failure),
     /// Something has to be asked; then it is made anew.
-    Wanted(Wanted),
+    Wanted(Box<Wanted>),
 }
 
 impl From<Failure> for Halt {
@@ -192,10 +192,12 @@ impl Login<'_> {
         if !accepted.is_empty() {
             return Failure::SecondStepNeeded { done: accepted.join(", "), accepts: tried.accepts };
         }
-        let only_keys = |methods: &[LoginMethod]| methods.contains(&LoginMethod::PublicKey);
-        if !in_common || !only_keys(&self.settings.login.methods) || !self.takes_keys(&tried) {
-            let allowed = self.settings.login.methods.iter().map(|method| method.name().to_owned()).collect();
-            return Failure::NoMethod { accepts: tried.accepts, allowed };
+        let allows_keys = self.settings.login.methods.contains(&LoginMethod::PublicKey);
+        // Keys were tried, or the server says that it takes them.
+        let takes_keys =
+            !tried.offered.is_empty() || tried.accepts.iter().any(|name| name == LoginMethod::PublicKey.name());
+        if !(in_common && allows_keys && takes_keys) {
+            return Failure::NoMethod { accepts: tried.accepts, allowed: self.allowed() };
         }
         if tried.offered.is_empty() {
             return Failure::NoKeyToOffer(Box::new(tried));
@@ -203,29 +205,25 @@ impl Login<'_> {
         Failure::AuthenticationRefused(Box::new(tried))
     }
 
-    /// Keys were tried, or the server says that it takes them.
-    fn takes_keys(&self, tried: &KeysTried) -> bool {
-        !tried.offered.is_empty() || tried.accepts.iter().any(|name| name == LoginMethod::PublicKey.name())
+    /// The methods that the settings allow.
+    fn allowed(&self) -> Vec<String> {
+        self.settings.login.methods.iter().map(|method| method.name().to_owned()).collect()
     }
 
     /// The password of the account, by the method of that name.
     async fn password(&mut self, progress: &mut Progress) -> Result<Step, Halt> {
         const METHOD: &str = "password";
-        let mut given = match self.command_secret(progress).await? {
-            Some(secret) => secret,
-            None => match self.wallet.password.take() {
-                Some(given) => given,
-                None => {
-                    let request = self.request(SecretKind::Password, "", "", false, true);
-                    return match self.asking.forbidden(self.settings) {
-                        None => Err(Halt::Wanted(Wanted::Password(request))),
-                        Some(why) => {
-                            progress.needs(request, why);
-                            Ok(Step::Exhausted(None))
-                        }
-                    };
-                }
-            },
+        let known = match self.command_secret(progress).await? {
+            Some(given) => Some(given),
+            None => self.wallet.password.take(),
+        };
+        let Some(mut given) = known else {
+            let request = self.request(SecretKind::Password, "", "", false, true);
+            let Some(why) = self.asking.forbidden(self.settings) else {
+                return Err(Halt::Wanted(Box::new(Wanted::Password(request))));
+            };
+            progress.needs(request, why);
+            return Ok(Step::Exhausted(None));
         };
         self.risk.secret_sent();
         let answer = self.handle.authenticate_password(&self.settings.user, given.secret.expose()).await;
@@ -259,10 +257,15 @@ impl Login<'_> {
         remaining: &MethodSet,
         progress: &Progress,
     ) -> Halt {
+        self.asking.memory.refused();
         if self.is_over(remaining) {
             let failure = self.closed(progress.tried.clone()).await;
             // Some servers end the connection in place of an answer; that is no verdict on the secret.
-            if !matches!(failure, Failure::TooManyFailures(_)) {
+            let is_verdict = match &failure {
+                Failure::ClosedInAuthentication { reason, .. } => *reason == NO_METHOD_LEFT,
+                other => matches!(other, Failure::TooManyFailures(_)),
+            };
+            if !is_verdict {
                 return failure.into();
             }
         }
@@ -284,7 +287,19 @@ impl Login<'_> {
         if reason.to_lowercase().contains("too many authentication failures") {
             return Failure::TooManyFailures(Box::new(tried));
         }
-        Failure::ClosedInAuthentication { reason, tried: Box::new(tried), secret_sent: self.risk.has_sent() }
+        let secret_sent = self.risk.has_sent();
+        if reason == NO_METHOD_LEFT && !secret_sent {
+            return if tried.offered.is_empty() {
+                Failure::NoMethod { accepts: Vec::new(), allowed: self.allowed() }
+            } else {
+                Failure::AuthenticationRefused(Box::new(tried))
+            };
+        }
+        if secret_sent {
+            // It may have counted.
+            self.asking.memory.refused();
+        }
+        Failure::ClosedInAuthentication { reason, tried: Box::new(tried), secret_sent }
     }
 }
 

@@ -263,6 +263,16 @@ impl Login<'_> {
         }
         progress.command.used = true;
         let program = Text::new(words.first().map_or("", String::as_str));
+        if self.asking.memory.was_refused() {
+            // It would most likely give the same again.
+            let accepts = progress.tried.accepts.clone();
+            return Err(Failure::SecretRefused {
+                method: "refused before",
+                from: SecretFrom::Command(program),
+                accepts,
+            }
+            .into());
+        }
         match password_command::run(words, self.command_limit).await {
             Ok(secret) => Ok(Some(Given { secret, from: SecretFrom::Command(program), verdict: None })),
             Err(problem) => Err(Failure::PasswordCommand { program, problem }.into()),
@@ -366,12 +376,12 @@ mod tests {
         let limit = Duration::from_secs(10);
         let work = async {
             tokio::time::sleep(Duration::from_secs(6)).await;
-            pause.during(tokio::time::sleep(Duration::from_secs(600))).await;
+            pause.during(tokio::time::sleep(Duration::from_mins(10))).await;
             tokio::time::sleep(Duration::from_secs(3)).await;
         };
         assert_eq!(pause.within(limit, work).await, Some(()));
         let work = async {
-            pause.during(tokio::time::sleep(Duration::from_secs(600))).await;
+            pause.during(tokio::time::sleep(Duration::from_mins(10))).await;
             tokio::time::sleep(Duration::from_secs(11)).await;
         };
         assert_eq!(pause.within(limit, work).await, None);

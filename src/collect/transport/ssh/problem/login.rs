@@ -52,9 +52,9 @@ pub(super) fn login(failure: &Failure, stop: &Stop, what: &dyn Fn(&str) -> Strin
         Failure::SecretNeeded { asked, why, tried } => secret_needed(asked, *why, tried, stop, what),
         Failure::SecretRefused { method, from, accepts: methods } => {
             let (what_was, next) = match from {
-                SecretFrom::Typed => ("what was typed".to_owned(), "press R to try again"),
+                SecretFrom::Typed => ("what was typed".to_owned(), "reconnect (R) to try again"),
                 SecretFrom::Command(program) => {
-                    (format!("the password of {program}"), "correct what it gives, then press R")
+                    (format!("the password of {program}"), "correct what it gives, then reconnect (R)")
                 }
             };
             Problem::new(
@@ -66,7 +66,7 @@ pub(super) fn login(failure: &Failure, stop: &Stop, what: &dyn Fn(&str) -> Strin
         Failure::WrongPassphrase { file } => Problem::new(
             &what(&format!("the passphrase does not open {file}")),
             "a mistyped passphrase; it was not sent anywhere",
-            &format!("press R to try again, or unlock the key first: ssh-add {file}"),
+            &format!("reconnect (R) to try again, or unlock the key first: ssh-add {file}"),
         ),
         Failure::PasswordCommand { program, problem } => Problem::new(
             &what(&format!("no password: password_command {program} {}", command_text(problem))),
@@ -102,6 +102,7 @@ fn secret_needed(
     let wanted = match &asked.what {
         SecretKind::Passphrase(file) => format!("the passphrase of {file}"),
         SecretKind::Password => format!("the password of {}", stop.user),
+        SecretKind::Interactive if asked.question.is_empty() => "answers to the server's questions".to_owned(),
         SecretKind::Interactive => format!("an answer to \"{}\"", asked.question),
     };
     let (cause, next) = match why {
@@ -118,9 +119,9 @@ fn secret_needed(
         ),
         NotGiven::NotAgain => (
             "a secret is asked for once and not kept, so this waits for you".to_owned(),
-            "press R to be asked".to_owned(),
+            "reconnect (R) to be asked".to_owned(),
         ),
-        NotGiven::RefusedByUser => ("none was given".to_owned(), "press R to be asked again".to_owned()),
+        NotGiven::RefusedByUser => ("none was given".to_owned(), "reconnect (R) to be asked again".to_owned()),
     };
     let offered = if tried.offered.is_empty() {
         String::new()

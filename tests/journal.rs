@@ -139,7 +139,7 @@ fn questions_for_secrets_are_not_recorded_and_the_rest_replays_as_it_was() {
     };
     record(&mut recorder, &mut model, Message::Asked { at: guest::at(1), prompt: secret });
     record(&mut recorder, &mut model, host_key(2, 2));
-    for name in ["help", "panel-events", "answer-no", "panel-live"] {
+    for name in ["help", "panel-events", "refuse-secret", "panel-live"] {
         record(&mut recorder, &mut model, action(name));
     }
     record(&mut recorder, &mut model, Message::Answered { id: 1 });

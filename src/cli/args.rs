@@ -232,7 +232,11 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, cla
 
 /// True for commands that open a console on targets.
 fn opens_console(command: Option<&Command>) -> bool {
-    command.is_none()
+    match command {
+        None => true,
+        Some(Command::Demo(demo)) => !demo.list && !demo.serve,
+        Some(_) => false,
+    }
 }
 
 #[cfg(test)]

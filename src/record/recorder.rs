@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use super::JournalError;
 use super::format::{Header, Micros};
 use super::writer::{CHUNK, Writer};
-use crate::app::{Message, Model, PromptKind};
+use crate::app::{Message, Model, PromptKind, action};
 use crate::fabric::{Text, Timestamp};
 
 /// How many messages may wait for the disk: some minutes of many targets.
@@ -111,9 +111,7 @@ impl Recorder {
             }
             Message::Withdrawn { id } | Message::Answered { id } if self.secrets.remove(id) => What::Nothing,
             // The replay knows nothing of this question: there the same keys would answer another one, or open the help.
-            Message::Action(name) if is_secret_first && (name.starts_with("answer") || *name == "help") => {
-                What::Nothing
-            }
+            Message::Action(name) if is_secret_first && (action::answers(name) || *name == "help") => What::Nothing,
             message => What::As(message.clone()),
         })
     }

@@ -173,7 +173,7 @@ impl<W: Write> Writer<W> {
     fn note_landmarks(&mut self, at: Micros) {
         let new = self.model.events.iter().rev().take_while(|event| event.number > self.last_event);
         let mut noted: Vec<Landmark> = new
-            .filter(|event| event.severity == Severity::Error)
+            .filter(|event| event.severity == Severity::Error || self.model.marks.of_event(event.number).is_some())
             .map(|event| {
                 let target = event.target.as_ref().map_or(String::new(), |target| format!("{target}: "));
                 Landmark { at, text: Text::new(&format!("{target}{}", event.text)) }

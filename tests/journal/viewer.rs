@@ -67,7 +67,7 @@ fn nothing_is_asked_of_targets_and_leaving_works() {
     });
     assert!(asked.is_some());
     assert_ne!(action::context(player.model()), Context::Prompt);
-    player.take(live::action("answer-yes"));
+    player.take(live::action("accept-keys"));
     assert!(!player.model().prompts.is_empty());
 }
 

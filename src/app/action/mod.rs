@@ -141,6 +141,22 @@ pub fn run(model: &mut Model, name: &str) -> Vec<Effect> {
     effects
 }
 
+/// True for the actions that answer an open question.
+pub fn answers(name: &str) -> bool {
+    [
+        &answer::ACCEPT_KEYS,
+        &answer::ACCEPT_KEY,
+        &answer::REFUSE_KEY,
+        &answer::REFUSE_KEYS,
+        &answer::GIVE_SECRET,
+        &answer::CLEAR_SECRET,
+        &answer::REUSE_SECRET,
+        &answer::REFUSE_SECRET,
+    ]
+    .iter()
+    .any(|action| action.name == name)
+}
+
 /// True if there is evidence for what is selected.
 pub fn has_evidence(model: &Model) -> bool {
     overlay::selected_evidence(model).is_some()

@@ -76,16 +76,16 @@ pub(super) const GO_TO: Action = Action {
 };
 
 pub(super) const NEXT: Action = Action {
-    name: "replay-next-error",
-    hint: "next error",
-    description: "To the next moment at which something broke",
+    name: "replay-next-landmark",
+    hint: "next mark or error",
+    description: "To the next mark, or moment at which something broke",
     run: |model| control(model, Control::Landmark { forward: true }),
 };
 
 pub(super) const PREVIOUS: Action = Action {
-    name: "replay-previous-error",
-    hint: "previous error",
-    description: "To the previous moment at which something broke",
+    name: "replay-previous-landmark",
+    hint: "previous mark or error",
+    description: "To the previous mark, or moment at which something broke",
     run: |model| control(model, Control::Landmark { forward: false }),
 };
 

@@ -62,13 +62,25 @@ const LEFT_OUT: &[&str] = &[
     "cancel",
     "change-setting",
     "next-page",
+    "accept-keys",
+    "accept-key",
+    "refuse-key",
+    "refuse-keys",
+    "give-secret",
+    "clear-secret",
+    "reuse-secret",
+    "refuse-secret",
+    // The commands `low-bandwidth` and `mouse` say which way they go.
+    "toggle-low-bandwidth",
+    "toggle-mouse",
 ];
 
 /// Everything that can be done: panels, then targets, the other actions in the order of help, looks.
 pub fn entries(model: &Model) -> Vec<Entry> {
     let mut entries: Vec<Entry> = action::ALL
         .iter()
-        .filter(|action| !LEFT_OUT.contains(&action.name) && !action.name.starts_with("answer-"))
+        .filter(|action| !LEFT_OUT.contains(&action.name))
+        .filter(|action| model.mode.replay().is_some() || !action.name.starts_with("replay-"))
         .map(|action| of_action(model, action))
         .collect();
     // Where to go is what is looked for most; leaving is what nobody needs a list for.

@@ -196,7 +196,8 @@ fn listen(port: u16) -> io::Result<TcpListener> {
 /// Accepts connections while the port is open.
 async fn serve(host: Arc<Host>, listener: TcpListener) {
     let mut line = host.line.subscribe();
-    let mut listener = Some(listener);
+    // The line may have been cut before this task began to run.
+    let mut listener = Some(listener).filter(|_| line.borrow_and_update().is_open());
     loop {
         let accepted = async {
             match &listener {
@@ -237,6 +238,9 @@ async fn connected(host: Arc<Host>, stream: TcpStream) {
     }
     let mut line = host.line.subscribe();
     let begun = *line.borrow_and_update();
+    if !begun.is_open() {
+        return; // it came in just before the port was closed
+    }
     let Some(config) = host.config(begun) else { return };
     let stop = host.stop.child_token();
     let _ended = stop.clone().drop_guard();

@@ -164,7 +164,7 @@ fn the_commands_of_the_readme_exist() {
 #[test]
 fn the_marked_commands_are_there_for_those_who_run_them() {
     let page = read("README.md");
-    assert_eq!(marked_block(&page, "first-command").as_deref(), Some("cargo run --release -- local"));
+    assert_eq!(marked_block(&page, "first-command").as_deref(), Some("cargo run --release -- demo"));
     assert_eq!(marked_block(&page, "test-command").as_deref(), Some("cargo test"));
     let script = read(".ci/run");
     assert!(script.contains("readme_command test-command"), "the checks run the README's own test command");

@@ -4,6 +4,7 @@
 mod support;
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -24,11 +25,7 @@ impl Tmux {
     /// A shell in tmux; nothing where no tmux is installed.
     fn start(test: &str, settings: &str) -> Option<Self> {
         if Command::new("tmux").arg("-V").output().is_err() {
-            assert!(
-                std::env::var_os("RDMASCOPE_NO_SKIP").is_none(),
-                "{test}: tmux is not installed and nothing may be skipped"
-            );
-            let _ = writeln!(std::io::stderr(), "{test}: skipped: tmux is not installed");
+            skip(test, "tmux is not installed");
             return None;
         }
         let folder = tempfile::tempdir().expect("a folder");
@@ -66,9 +63,14 @@ impl Tmux {
 
     /// Opens the console on this machine, and waits for it.
     fn open(&self) {
-        self.client.keys(&format!("clear; echo $$ $TERM; {PROGRAM} local; echo ended-$?\r"));
-        self.client.wait_for("the console", PATIENCE, on_screen);
+        self.run("local");
         self.client.wait_for("values of this machine", PATIENCE, |view| words::is_up(view, "local"));
+    }
+
+    /// Runs the program with these words, and waits for its console.
+    fn run(&self, words: &str) {
+        self.client.keys(&format!("clear; echo $$ $TERM; {PROGRAM} {words}; echo ended-$?\r"));
+        self.client.wait_for("the console", PATIENCE, on_screen);
     }
 
     fn sees(&self, what: &str, condition: impl FnMut(&View<'_>) -> bool) {
@@ -80,6 +82,12 @@ impl Drop for Tmux {
     fn drop(&mut self) {
         self.command(&["kill-server"]);
     }
+}
+
+/// Says that a test is skipped, and why; where nothing may be skipped it fails.
+fn skip(test: &str, why: &str) {
+    assert!(std::env::var_os("RDMASCOPE_NO_SKIP").is_none(), "{test}: {why}, and nothing may be skipped");
+    let _ = writeln!(std::io::stderr(), "{test}: skipped: {why}");
 }
 
 /// The console fills the screen. (Inside tmux the client's own screen is always the alternate one.)
@@ -144,6 +152,46 @@ fn it_follows_a_storm_of_sizes() {
     }
     tmux.client.keys(words::QUIT);
     tmux.sees("the shell", |view| view.has("ended-0"));
+}
+
+#[test]
+fn a_recording_is_replayed() {
+    let Some(tmux) = Tmux::start("a_recording_is_replayed", "") else { return };
+    tmux.run("--record \"$HOME/x.rec\" demo");
+    tmux.sees("the lab", |view| words::is_up(view, "pv-a") && words::is_up(view, "vf-a"));
+    tmux.client.keys(words::EVENTS);
+    tmux.sees("the events", |view| view.has("connected: "));
+    tmux.client.keys(words::QUIT);
+    tmux.sees("the shell", |view| view.has("ended-0"));
+    tmux.run("replay \"$HOME/x.rec\"");
+    tmux.sees("a replay", |view| view.rows()[0].contains("REPLAY"));
+    tmux.client.keys("$");
+    tmux.sees("its end: the lab, and the panel that was chosen", |view| {
+        words::is_up(view, "pv-a") && view.has("connected: ")
+    });
+    tmux.client.keys(words::QUIT);
+    tmux.sees("the shell", |view| view.has("ended-0") && !view.has("REPLAY"));
+}
+
+#[test]
+fn a_panic_gives_the_shell_its_terminal_back() {
+    let test = "a_panic_gives_the_shell_its_terminal_back";
+    // Examples stand beside the folder of this very test; a run of this test program alone does not build them.
+    let own = std::env::current_exe().expect("the path of this test");
+    let program = own.parent().and_then(Path::parent).expect("a folder").join("examples/panicking_console");
+    if !program.exists() {
+        skip(test, "examples/panicking_console is not built: run all tests");
+        return;
+    }
+    let Some(tmux) = Tmux::start(test, "") else { return };
+    tmux.client.keys(&format!("clear; {}; echo ended-$?\r", program.display()));
+    tmux.sees("the console", |view| view.has("ready to panic"));
+    tmux.client.keys("e");
+    tmux.sees("on the screen that something beside it broke", |view| view.has("a part of rdmascope failed"));
+    tmux.client.keys("?");
+    tmux.sees("the shell, with what happened", |view| view.has("ended-101") && view.has("the screen broke"));
+    tmux.client.keys("clear; stty -a | tr ' ;' '\\n\\n' | grep -cxE 'icanon|echo|icrnl|opost|isig'\r");
+    tmux.sees("a sane terminal", |view| view.rows().iter().any(|row| row == "5"));
 }
 
 #[test]

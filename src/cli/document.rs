@@ -310,7 +310,11 @@ fn shown(attribute: Attribute, reading: &Reading<Value>) -> String {
 
 /// True for the number that stands for "no limit".
 fn is_unlimited(attribute: Attribute, value: &Value) -> bool {
-    matches!(attribute, Attribute::MemlockSoft | Attribute::MemlockHard) && *value == Value::Count(u64::MAX)
+    let has_limit = matches!(
+        attribute,
+        Attribute::MemlockSoft | Attribute::MemlockHard | Attribute::MemoryLimit | Attribute::CpuLimit
+    );
+    has_limit && *value == Value::Count(u64::MAX)
 }
 
 fn quantity(attribute: Attribute, value: &Value) -> String {

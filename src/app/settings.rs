@@ -110,7 +110,8 @@ impl Lever {
     }
 }
 
-fn on_off(flag: bool) -> &'static str {
+/// A switch in a word.
+pub fn on_off(flag: bool) -> &'static str {
     if flag { "on" } else { "off" }
 }
 

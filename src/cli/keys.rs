@@ -10,7 +10,7 @@ use super::themes::{Listed, list_text, listed};
 use super::{Exit, Failure, library, output};
 use crate::app::action;
 use crate::app::context::Context;
-use crate::tui::library::DEFAULT;
+use crate::tui::looks::DEFAULT;
 use crate::tui::{GlyphSet, Glyphs, Keymap};
 
 #[derive(Serialize)]

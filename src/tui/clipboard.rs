@@ -4,13 +4,14 @@
 
 use std::ffi::OsString;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crossterm::Command as _;
 use crossterm::clipboard::CopyToClipboard;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 
 use crate::app::copy::CopyText;
 use crate::fabric::text::clean_line;
@@ -21,13 +22,16 @@ pub const LONGEST_SEQUENCE: usize = 74_994;
 const LARGEST_BUFFER: usize = 4 << 20;
 /// How long tmux may take.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// So many copies may be on their way into tmux; a held key must not start a process for each.
+const COPIES_AT_ONCE: usize = 4;
 
 /// Where copies go.
 #[derive(Debug)]
 pub struct Clipboard {
     /// The command that reaches tmux, and its first arguments; `None` outside of tmux.
     tmux: Option<Vec<OsString>>,
-    outcomes: (mpsc::UnboundedSender<String>, mpsc::UnboundedReceiver<String>),
+    outcomes: (mpsc::Sender<String>, mpsc::Receiver<String>),
+    running: Arc<Semaphore>,
 }
 
 /// What became of a copy so far.
@@ -48,7 +52,7 @@ impl Clipboard {
 
     /// `tmux`: the command that reaches tmux and its first arguments.
     pub fn new(tmux: Option<Vec<OsString>>) -> Self {
-        Self { tmux, outcomes: mpsc::unbounded_channel() }
+        Self { tmux, outcomes: mpsc::channel(COPIES_AT_ONCE), running: Arc::new(Semaphore::new(COPIES_AT_ONCE)) }
     }
 
     /// Begins to copy. It needs a runtime if tmux is to be asked.
@@ -57,13 +61,18 @@ impl Clipboard {
         let fits = text.as_str().len().div_ceil(3) * 4 <= LONGEST_SEQUENCE;
         let sequence = fits.then(|| sequence(text));
         let fits_buffer = text.as_str().len() <= LARGEST_BUFFER;
-        match self.tmux.as_ref().filter(|_| fits_buffer) {
-            Some(command) => {
+        if self.tmux.is_some() && self.running.available_permits() == 0 {
+            let notice = format!("{amount} not copied: tmux has not taken the last copies yet");
+            return Copied { sequence: None, notice: Some(notice) };
+        }
+        match self.tmux.as_ref().filter(|_| fits_buffer).zip(self.running.clone().try_acquire_owned().ok()) {
+            Some((command, place)) => {
                 let (command, text, outcome) = (command.clone(), text.clone(), self.outcomes.0.clone());
                 tokio::spawn(async move {
                     let buffer = load_buffer(&command, &text).await;
+                    drop(place);
                     // A loop that has ended needs no word.
-                    let _ = outcome.send(told(&amount, fits, &buffer));
+                    let _ = outcome.send(told(&amount, fits, &buffer)).await;
                 });
                 Copied { sequence, notice: None }
             }

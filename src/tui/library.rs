@@ -8,6 +8,7 @@ use std::path::Path;
 
 use super::definition::{DefinitionError, Source, nearest};
 use super::keymap::Keymap;
+use super::looks::DEFAULT;
 use super::theme::Theme;
 use crate::config::settings::is_look_name;
 use crate::engine::settings::{read_text, reason};
@@ -17,9 +18,6 @@ pub(super) const HEADS: [&str; 2] = ["inherits", "description"];
 
 /// How many files of one directory are read: more are no themes.
 const MOST_FILES: usize = 200;
-
-/// The name of what the others lie over.
-pub const DEFAULT: &str = "default";
 
 /// The embedded themes: name and text.
 pub const EMBEDDED_THEMES: [(&str, &str); 6] = [

@@ -12,7 +12,7 @@ use crate::app::{LookChoice, Offered};
 use crate::fabric::Text;
 
 /// The name of the theme and of the key map that are always there.
-const DEFAULT: &str = "default";
+pub const DEFAULT: &str = "default";
 
 /// Everything that was read, by name. At least the default theme and key map are there.
 #[derive(Clone, Debug)]

@@ -103,11 +103,6 @@ impl Theme {
         Ok(theme)
     }
 
-    /// All roles with their styles, in the order of the struct.
-    pub fn samples(&self) -> Vec<(&'static str, Style)> {
-        self.clone().slots().into_iter().map(|(name, style)| (name, *style)).collect()
-    }
-
     /// The style of the series with this number; it starts anew after the sixth.
     pub fn series(&self, number: usize) -> Style {
         self.graph[number % self.graph.len()]

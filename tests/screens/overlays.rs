@@ -74,7 +74,7 @@ fn the_settings() {
     act(&mut model, &["next-page"]);
     let buffer = drawn(&mut model, 80, 40, GlyphSet::Braille);
     let screen = text(&buffer);
-    for (role, _) in Theme::embedded().samples() {
+    for (role, _) in Theme::embedded().styles() {
         assert!(screen.contains(&format!(" {role} ")), "{role} is not shown: {screen}");
     }
 }

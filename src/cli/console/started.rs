@@ -2,6 +2,7 @@
 
 use super::super::Session;
 use crate::app::Started;
+use crate::app::settings::on_off;
 use crate::config::settings::Name;
 use crate::engine::settings as files;
 use crate::fabric::Text;
@@ -16,7 +17,7 @@ pub fn settings(session: &Session) -> Vec<Started> {
             let (value, whence) = session.settings.get(name);
             let value = match name {
                 Name::LowBandwidth | Name::Plain | Name::Mouse => {
-                    on_off(value == crate::config::settings::Given::Flag(true))
+                    on_off(value == crate::config::settings::Given::Flag(true)).to_owned()
                 }
                 Name::Theme | Name::Keymap | Name::Glyphs | Name::PeriodMs | Name::SshConfig => value.to_string(),
             };
@@ -38,10 +39,6 @@ pub fn settings(session: &Session) -> Vec<Started> {
     let ssh = file.unwrap_or_else(|| "OpenSSH's own files".to_owned());
     settings.push(started("ssh configuration", &ssh, &whence.to_string()));
     settings
-}
-
-fn on_off(flag: bool) -> String {
-    if flag { "on".to_owned() } else { "off".to_owned() }
 }
 
 fn started(name: &str, value: &str, whence: &str) -> Started {

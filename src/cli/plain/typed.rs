@@ -137,8 +137,9 @@ impl Unseen {
 }
 
 impl Drop for Unseen {
+    /// Half of a secret that was typed goes to nobody: neither to the next command nor to the shell.
     fn drop(&mut self) {
-        let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Drain, &self.modes);
+        let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Flush, &self.modes);
     }
 }
 

@@ -16,12 +16,15 @@ use crate::app::{Effect, Message, Severity};
 use crate::tui::signals::Signal;
 
 /// Makes the command line of the editor with the file; or says why there is none, and what to do.
-pub type Editor = Box<dyn FnMut() -> Result<Command, String>>;
+pub type Editor = Box<dyn FnMut() -> Result<Command, String> + Send>;
 
 /// How often it is looked whether the editor was stopped.
 const WATCH: Duration = Duration::from_millis(250);
 /// How long an editor may take to end when the console has to end.
 const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// How long the files that the editor's command line is made from may take.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How the editor's turn ended.
 enum Ended {
@@ -32,13 +35,30 @@ enum Ended {
 }
 
 impl<P: Program, D: Device> Console<P, D> {
+    /// The editor's command line. It is made from files, and a home directory on a server may hang.
+    async fn editor_command(&mut self) -> Result<Command, String> {
+        let waiting: Editor = Box::new(|| Err("the folder of the configuration does not answer".to_owned()));
+        let mut editor = std::mem::replace(&mut self.editor, waiting);
+        let made = tokio::task::spawn_blocking(move || {
+            let command = editor();
+            (editor, command)
+        });
+        match tokio::time::timeout(PATIENCE, made).await {
+            Ok(Ok((editor, command))) => {
+                self.editor = editor;
+                command
+            }
+            _ => (self.editor)(),
+        }
+    }
+
     /// Lets the user edit the configuration, and has it read again.
     pub(super) async fn edit(
         &mut self,
         messages: &mut mpsc::Receiver<Message>,
         signals: &mut mpsc::Receiver<Signal>,
     ) -> io::Result<()> {
-        let command = match (self.editor)() {
+        let command = match self.editor_command().await {
             Ok(command) => command,
             Err(why) => {
                 self.say(&why);

@@ -105,7 +105,7 @@ fn in_force<'a>(model: &Model, paint: Paint<'_>, room: usize, selected: usize) -
 fn roles<'a>(model: &Model, paint: Paint<'_>, room: usize) -> Vec<Line<'a>> {
     let heading = format!(" theme {}: its roles, each as it is drawn", model.screen.look.theme);
     let mut lines = vec![Line::styled(fit(&heading, room, paint.glyphs), paint.theme.dim)];
-    lines.extend(paint.theme.samples().into_iter().map(|(name, style)| {
+    lines.extend(paint.theme.styles().into_iter().map(|(name, style)| {
         let sample = fit("  the quick link 0123  ", room.saturating_sub(14), paint.glyphs);
         Line::from(vec![Span::styled(format!(" {name:<12} "), paint.theme.text), Span::styled(sample, style)])
     }));

@@ -176,6 +176,8 @@ fn changed(
         Entity::RdmaPort { .. } | Entity::RdmaDevice(_) | Entity::Netdev(_) => {
             format!("{} {}", id.entity.name(), attribute.label())
         }
+        // The news itself has to fit into a narrow list.
+        Entity::QueuePair { .. } => format!("QP {}", id.entity.name()),
         _ => format!("{} {}", id.entity, attribute.label()),
     };
     Some(event(

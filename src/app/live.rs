@@ -90,6 +90,11 @@ pub struct Graph {
 pub type LinePoint = (Timestamp, Option<f64>);
 
 impl Line {
+    /// True if any value above zero is bad news.
+    pub fn tells_of_trouble(&self) -> bool {
+        matches!(self.label, "in error" | "errors" | "retransmits" | "receiver not ready")
+    }
+
     /// The points of the line from `from` to `until`, oldest first. Where any of the added series has a gap, so has the
     /// line.
     pub fn points(&self, model: &Model, from: Timestamp, until: Timestamp) -> Vec<LinePoint> {
@@ -278,13 +283,15 @@ fn queue_pairs(model: &Model, target: &TargetId) -> Graph {
         .map(|(label, name)| Line { label, keys: vec![key(name)], factor: 1.0 })
         .filter(|line| model.series.get(&line.keys[0]).is_some())
         .collect::<Vec<_>>();
-    let sentence = match model.fabric.reading(&id, Attribute::ForeignQueuePairs).map(|reading| &reading.state) {
+    let foreign = model.fabric.reading(&id, Attribute::ForeignQueuePairs).map(|reading| &reading.state);
+    let own = matches!(foreign, Some(State::NeedsPrivilege(_)));
+    let sentence = match foreign {
         Some(State::Known(_)) | None => lines.is_empty().then(|| "queue pairs not read yet".to_owned()),
         Some(state) => state.why().map(|why| format!("own ones only; others': {why}")),
     };
     Graph {
         id,
-        title: "queue pairs of processes".to_owned(),
+        title: if own { "queue pairs of your own processes" } else { "queue pairs of processes" }.to_owned(),
         unit: GraphUnit::Number,
         lines,
         ceiling: Ceiling::None,

@@ -63,6 +63,7 @@ pub fn children(model: &Model, target: &TargetId) -> Vec<Row> {
     });
     let mut wanted: Vec<(u8, &Entity)> = wanted.collect();
     wanted.sort();
+    let is_stale = condition::is_stale(model, target);
     wanted
         .into_iter()
         .map(|(_, entity)| {
@@ -73,10 +74,19 @@ pub fn children(model: &Model, target: &TargetId) -> Vec<Row> {
                     Entity::PciFunction(address) => format!("GPU {address}"),
                     _ => entity.name(),
                 },
-                condition: condition::of_entity(model, &id),
+                condition: of_entity(model, &id, is_stale),
                 node: Node::Entity(id),
                 folded: None,
             }
         })
         .collect()
+}
+
+/// How a thing stands; of a target that does not answer only how it stood, which a question mark says in any colours.
+fn of_entity(model: &Model, id: &EntityId, is_stale: bool) -> Condition {
+    let condition = condition::of_entity(model, id);
+    if is_stale && !condition.word.is_empty() && condition.word != "?" {
+        return Condition::new(format!("{}?", condition.word), condition.gravity);
+    }
+    condition
 }

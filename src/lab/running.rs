@@ -42,6 +42,9 @@ const ACCOUNTS: &[&str] = &["root", UNPRIVILEGED];
 /// The account that may do little.
 const UNPRIVILEGED: &str = "lab";
 
+/// How long it takes until what a fault does shows on a machine: retries of queue pairs have to run out.
+const TAKES_HOLD: Duration = Duration::from_millis(700);
+
 /// How many labs were started.
 static LABS: AtomicU32 = AtomicU32::new(0);
 
@@ -213,6 +216,8 @@ impl Lab {
             let Some(host) = self.hosts.iter().find(|known| known.machine().name() == host).cloned() else { continue };
             if options.timing == Timing::AtOnce {
                 (fault.act)(&host, true);
+                // What a fault does to a machine takes a moment to be seen, and whoever looks once looks soon.
+                std::thread::sleep(TAKES_HOLD);
                 continue;
             }
             let stop = self.stop.clone();

@@ -90,8 +90,7 @@ pub fn entries(model: &Model) -> Vec<Entry> {
         _ => 1,
     });
     let panels = entries.partition_point(|entry| entry.action.starts_with("panel-"));
-    entries.splice(panels..panels, targets(model));
-    entries.extend(faults(model));
+    entries.splice(panels..panels, targets(model).chain(faults(model)));
     entries.extend(looks(model));
     entries
 }
@@ -119,7 +118,11 @@ fn faults(model: &Model) -> impl Iterator<Item = Entry> {
     action::fault::choices(model).into_iter().map(|choice| Entry {
         action: Text::new(&choice.action),
         title: choice.title,
-        detail: choice.description.to_string(),
+        detail: if choice.is_on {
+            format!("Fault of the demo, on now: end it. {}", choice.description)
+        } else {
+            format!("Fault of the demo. {}", choice.description)
+        },
         refusal: None,
     })
 }

@@ -8,8 +8,8 @@ use super::Fault;
 pub(super) const FAULT: Fault = Fault {
     name: "garbage",
     title: "garbage for answers",
-    description: "Answers are random bytes, break off in the middle or carry control sequences, as from a broken disk or a \
-                  program that is not what it seems",
+    description: "Answers break off in the middle, and random bytes with control sequences follow, as from a broken disk or \
+                  a program that is not what it seems",
     lasts: true,
     act: |host, on| host.change_line(|line| line.garbled = on),
 };
@@ -17,36 +17,21 @@ pub(super) const FAULT: Fault = Fault {
 /// Control sequences of a terminal, which must never reach one.
 const SEQUENCES: &[u8] = b"\x1b[2J\x1b[31m\x1b]0;garbage\x07\r\x08\x00\xff\xfe";
 
-/// What becomes of an answer.
+/// What becomes of an answer: it breaks off, or it is no answer at all. (Single characters never change in it: a checksum of
+/// the connection would see that, and a value that looks whole would be believed by everybody.)
 pub fn of(answer: &[u8], random: &mut StdRng) -> Vec<u8> {
     if answer.is_empty() {
         return Vec::new();
     }
-    match random.random_range(0..4) {
-        0 => answer[..random.random_range(0..answer.len())].to_vec(),
-        1 => {
-            let mut bytes = vec![0; answer.len()];
-            random.fill_bytes(&mut bytes);
-            bytes
-        }
-        2 => {
-            let mut bytes = answer.to_vec();
-            for _ in 0..=bytes.len() / 16 {
-                let at = random.random_range(0..bytes.len());
-                bytes[at] = random.random();
-            }
-            bytes
-        }
-        _ => {
-            let (head, tail) = answer.split_at(random.random_range(0..answer.len()));
-            [head, SEQUENCES, tail].concat()
-        }
+    if random.random_ratio(1, 3) {
+        return answer[..random.random_range(0..answer.len())].to_vec();
     }
-}
-
-/// True if a batch breaks off after this answer: one in forty.
-pub fn breaks_off(random: &mut StdRng) -> bool {
-    random.random_ratio(1, 40)
+    let mut bytes = vec![0; answer.len()];
+    random.fill_bytes(&mut bytes);
+    if random.random_ratio(1, 2) {
+        bytes.splice(0..0, SEQUENCES.iter().copied());
+    }
+    bytes
 }
 
 #[cfg(test)]

@@ -99,7 +99,7 @@ impl Moment<'_> {
         // Retries run out after some seconds, for one queue pair after the other.
         let broken = self.state.wire.lossy_since(self.now).map_or(0, |began| {
             let lossy = self.now - began.max(here.job.began);
-            if lossy < 3.0 { 0 } else { (1 + whole(lossy / 12.0)).min(count) }
+            if lossy < 0.5 { 0 } else { (1 + whole(lossy / 12.0)).min(count) }
         });
         let packets = whole(self.carried().sent_packets);
         (0..count)

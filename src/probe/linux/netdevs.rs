@@ -187,6 +187,8 @@ fn is_addressed(interface: &Interface) -> bool {
 
 /// What sysfs says of one interface.
 fn sysfs_facts(files: &Files<'_>, name: &str, driver: Option<&str>) -> Vec<Fact> {
+    let link_is_down = files.first(&path(CARRIER, name)).is_some_and(|(_, line)| line == "0")
+        || files.first(&path(STATE, name)).is_some_and(|(_, line)| matches!(line, "down" | "lowerlayerdown"));
     let fact = |attribute, pattern, convert: &dyn Fn(&str) -> Option<State<Value>>| {
         files.fact(Entity::Netdev(Text::new(name)), attribute, &path(pattern, name), "", convert)
     };
@@ -211,6 +213,9 @@ fn sysfs_facts(files: &Files<'_>, name: &str, driver: Option<&str>) -> Vec<Fact>
             let unknown = || State::NotPublished(Text::new(driver.unwrap_or("this kind of interface")));
             match line.parse::<i64>().ok()? {
                 // -1 as old and new kernels print it, and what drivers without a speed say.
+                i64::MIN..=0 | 4_294_967_295 if link_is_down => {
+                    Some(State::NotObservable(Text::new("without a link there is no speed")))
+                }
                 i64::MIN..=0 | 4_294_967_295 => Some(unknown()),
                 megabits => Some(State::Known(u64::try_from(megabits).ok()?.checked_mul(1_000_000)?.into())),
             }

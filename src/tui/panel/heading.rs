@@ -42,7 +42,14 @@ pub fn target_lines<'a>(model: &Model, paint: Paint<'_>, id: &TargetId, room: us
     if condition::is_stale(model, id)
         && let Some(last) = last
     {
-        let text = format!(" the values below are {} old", format::age(last, model.now));
+        let text = match target.last_sample.filter(|sample| *sample < last) {
+            Some(sample) => format!(
+                " samples are {} old, the last other values {}",
+                format::age(sample, model.now),
+                format::age(last, model.now)
+            ),
+            None => format!(" the values below are {} old", format::age(last, model.now)),
+        };
         lines.push(Line::styled(text, paint.theme.stale));
     }
     lines

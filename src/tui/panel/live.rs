@@ -125,15 +125,15 @@ fn heights(model: &Model, graphs: &[Graph], selected: usize, room: usize, availa
 fn axis_line<'a>(model: &Model, paint: Paint<'_>) -> Line<'a> {
     let live = &model.screen.live;
     let mut spans = vec![Span::styled(format!(" window {}", format::span(u64::from(live.window()))), paint.theme.dim)];
-    if model.screen.look.low_bandwidth {
-        spans.push(Span::styled("  sweeps: the newest stands left of the gap", paint.theme.dim));
-    }
     if let Some(at) = live.frozen {
         spans.push(Span::styled(format!("  FROZEN at {}", format::clock(at, paint.zone)), paint.theme.warning));
     }
     if live.cursor.is_some() {
         let text = format!("  cursor {}", format::clock(model.cursor_time(), paint.zone));
         spans.push(Span::styled(text, paint.theme.title));
+    }
+    if model.screen.look.low_bandwidth {
+        spans.push(Span::styled("  sweeps: the newest stands left of the gap", paint.theme.dim));
     }
     Line::from(spans)
 }
@@ -166,6 +166,7 @@ fn draw_axis(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect)
         label: &label,
         glyphs: paint.glyphs,
         style: paint.theme.dim,
+        sweeps: model.screen.look.low_bandwidth,
     };
     frame.render_widget(axis, shape.plot_area(area));
 }
@@ -250,6 +251,39 @@ fn sentences(graph: &Graph, room: usize) -> Vec<String> {
     if parts.is_empty() { Vec::new() } else { wrap(&parts.join("; "), room.saturating_sub(1)) }
 }
 
+/// The newest value of each line, in as much room as there is. Where not all fit, those that tell of trouble come first,
+/// and an ellipsis says that there are more.
+fn values<'a>(graph: &Graph, model: &Model, at: Timestamp, paint: Paint<'_>, room: usize) -> Vec<Span<'a>> {
+    let mut all: Vec<(bool, String, usize)> = graph
+        .lines
+        .iter()
+        .enumerate()
+        .map(|(index, line)| {
+            let value = line.fresh_value(model, at);
+            let calm = !(line.tells_of_trouble() && value.is_some_and(|value| value > 0.0));
+            let value = value.map_or_else(|| "-".to_owned(), |value| graph.unit.format(value));
+            (calm, format!("  {} {value}", line.label), index)
+        })
+        .collect();
+    if all.iter().map(|(_, text, _)| width(text)).sum::<usize>() > room {
+        all.sort_by_key(|(calm, ..)| *calm);
+    }
+    let more = format!(" {}", paint.glyphs.ellipsis);
+    let mut spans = Vec::new();
+    let mut used = 0;
+    let count = all.len();
+    for (number, (_, text, index)) in all.into_iter().enumerate() {
+        let reserve = if number + 1 < count { width(&more) } else { 0 };
+        if used + width(&text) + reserve > room {
+            spans.push(Span::styled(more, paint.theme.dim));
+            break;
+        }
+        used += width(&text);
+        spans.push(Span::styled(text, paint.theme.series(index)));
+    }
+    spans
+}
+
 fn draw_graph(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, graph: &Graph, selected: bool) {
     let room = usize::from(area.width).saturating_sub(1);
     let edge = model.shown_time();
@@ -261,18 +295,11 @@ fn draw_graph(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect
         format!(" {}", graph.title),
         if selected { paint.theme.title.patch(paint.theme.selection) } else { paint.theme.title },
     )];
-    let mut used = width(&graph.title) + 1;
-    for (index, line) in graph.lines.iter().enumerate() {
-        let value = line.fresh_value(model, at);
-        let text =
-            format!("  {} {}", line.label, value.map_or_else(|| "-".to_owned(), |value| graph.unit.format(value)));
-        used += width(&text);
-        if used <= room {
-            title.push(Span::styled(text, paint.theme.series(index)));
-        }
-    }
+    title.extend(values(graph, model, at, paint, room.saturating_sub(width(&graph.title) + 1)));
     let below = sentences(graph, room);
-    let below_height = u16::try_from(below.len()).unwrap_or(0).min(area.height.saturating_sub(2));
+    // Without a line there is no plot: the reason has all rows but that of the title.
+    let taken = if graph.lines.is_empty() { 1 } else { 2 };
+    let below_height = u16::try_from(below.len()).unwrap_or(0).min(area.height.saturating_sub(taken));
     let [title_area, plot, text_area] =
         Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(below_height)]).areas(area);
     frame.render_widget(Paragraph::new(Line::from(title)), title_area);

@@ -159,10 +159,9 @@ impl<'a> Graph<'a> {
         }
     }
 
-    fn draw_ceiling(&self, scale: &Scale, raster: &Raster, plot: Rect, buffer: &mut Buffer) {
-        let Some(ceiling) = self.ceiling.filter(|ceiling| ceiling.value.is_finite() && ceiling.value > 0.0) else {
-            return;
-        };
+    /// Draws the ceiling; gives the cells of its name, which nothing may cover: half of it would be another number.
+    fn draw_ceiling(&self, scale: &Scale, raster: &Raster, plot: Rect, buffer: &mut Buffer) -> Option<Rect> {
+        let ceiling = self.ceiling.filter(|ceiling| ceiling.value.is_finite() && ceiling.value > 0.0)?;
         let (row, text) = if ceiling.value > scale.top {
             (0, format!(" {} {} ", self.glyphs.above, ceiling.name))
         } else {
@@ -174,15 +173,15 @@ impl<'a> Graph<'a> {
         };
         let width = u16::try_from(text.width()).unwrap_or(u16::MAX);
         if width >= plot.width {
-            return;
+            return None;
         }
         // The name stands where it hides least of the curve: at the right if that is as good as any.
         let last = plot.width - width;
         let hidden = |from: u16| (from..from + width).filter(|x| !raster.is_blank(*x, row)).count();
         let places = [last.saturating_sub(2), last / 2, 2.min(last)];
-        let Some(from) = places.into_iter().min_by_key(|from| hidden(*from)) else { return };
+        let from = places.into_iter().min_by_key(|from| hidden(*from))?;
         if plot.height < 3 && hidden(from) > 0 {
-            return; // a low graph has no room for a name on its curve
+            return None; // a low graph has no room for a name on its curve
         }
         for x in plot.x + from..plot.x + from + width {
             if let Some(cell) = buffer.cell_mut((x, plot.y + row)) {
@@ -191,11 +190,12 @@ impl<'a> Graph<'a> {
             }
         }
         buffer.set_string(plot.x + from, plot.y + row, text, self.theme.ceiling);
+        Some(Rect { x: plot.x + from, y: plot.y + row, width, height: 1 })
     }
 
     /// A line down the column of each mark, and its letter at the top. Letters of the same column stand below each other;
     /// where there are more than rows, the last row says so.
-    fn draw_marks(&self, axis: Axis, plot: Rect, buffer: &mut Buffer) {
+    fn draw_marks(&self, axis: Axis, plot: Rect, name: Option<Rect>, buffer: &mut Buffer) {
         let mut placed: Vec<(u16, &str)> =
             self.marks.iter().filter_map(|(ago, letter)| Some((axis.cell(*ago)?, *letter))).collect();
         placed.sort_by_key(|(x, _)| *x);
@@ -204,8 +204,13 @@ impl<'a> Graph<'a> {
             for y in plot.top()..plot.bottom() {
                 set_blank(buffer, plot.x + x, y, self.glyphs.mark, self.theme.mark);
             }
-            let rows = usize::from(plot.height);
-            for (row, (_, letter)) in column.iter().enumerate().take(rows) {
+            let free: Vec<u16> = (plot.top()..plot.bottom())
+                .filter(|y| {
+                    name.is_none_or(|name| name.y != *y || plot.x + x < name.left() || plot.x + x >= name.right())
+                })
+                .collect();
+            let rows = free.len();
+            for ((row, y), (_, letter)) in free.into_iter().enumerate().zip(column) {
                 let hidden = row + 1 == rows && column.len() > rows && rows > 1;
                 let letter = if hidden { "+" } else { letter };
                 let width = u16::try_from(letter.width()).unwrap_or(u16::MAX);
@@ -214,7 +219,6 @@ impl<'a> Graph<'a> {
                 }
                 // A letter that would leave the plot ends at its edge.
                 let from = plot.x + (*x).min(plot.width - width);
-                let y = plot.y + u16::try_from(row).unwrap_or(u16::MAX);
                 for cell in from..from + width {
                     if let Some(cell) = buffer.cell_mut((cell, y)) {
                         cell.reset();
@@ -284,13 +288,14 @@ impl Widget for Graph<'_> {
             }
         }
         raster.render(plot, buffer);
-        if highest.is_some() {
+        let name = if highest.is_some() {
             self.draw_scale(&scale, &raster, area, plot, buffer);
-            self.draw_ceiling(&scale, &raster, plot, buffer);
+            self.draw_ceiling(&scale, &raster, plot, buffer)
         } else {
             self.draw_emptiness(plot, buffer);
-        }
-        self.draw_marks(axis, plot, buffer);
+            None
+        };
+        self.draw_marks(axis, plot, name, buffer);
         self.draw_cursor(axis, plot, buffer);
         self.draw_legend(area, plot, buffer);
     }

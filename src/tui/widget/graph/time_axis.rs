@@ -26,6 +26,8 @@ pub struct TimeAxis<'a> {
     pub glyphs: &'a Glyphs,
     /// How it looks.
     pub style: Style,
+    /// True if the graphs above it sweep.
+    pub sweeps: bool,
 }
 
 impl Widget for TimeAxis<'_> {
@@ -36,6 +38,7 @@ impl Widget for TimeAxis<'_> {
         }
         let per_cell = columns_per_cell(self.glyphs.set);
         let Some(axis) = Axis::new(self.right_edge_seconds, self.window_seconds, area.width, per_cell) else { return };
+        let axis = if self.sweeps { axis.sweeping() } else { axis };
         let label_width = u16::try_from((self.label)(self.right_edge_seconds).width()).unwrap_or(u16::MAX);
         // As much air as text: more times of day would be read as less.
         let needed = f64::from(label_width.saturating_mul(2).max(3));
@@ -69,6 +72,7 @@ mod tests {
             label: &label,
             glyphs: &Glyphs { mark: "|", ..Glyphs::default() },
             style: Style::new(),
+            sweeps: false,
         };
         axis.render(buffer.area, &mut buffer);
         buffer.content.iter().map(ratatui::buffer::Cell::symbol).collect()

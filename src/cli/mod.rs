@@ -29,6 +29,9 @@ use crate::tui::library::Library;
 
 use args::{Arguments, Command, ConfigCommand, Global};
 
+/// So many mistakes are told at once; nobody reads more.
+const MOST_DEFECTS: usize = 20;
+
 /// How a command ended, as scripts see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -160,8 +163,11 @@ pub fn run() -> ExitCode {
             ExitCode::from(74)
         }
         Err(Failure::Usage(defects)) => {
-            for defect in defects {
+            for defect in defects.iter().take(MOST_DEFECTS) {
                 output::complain(&format!("rdmascope: {defect}"));
+            }
+            if let Some(more) = defects.len().checked_sub(MOST_DEFECTS).filter(|more| *more > 0) {
+                output::complain(&format!("rdmascope: and {more} more"));
             }
             ExitCode::from(2)
         }

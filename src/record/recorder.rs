@@ -156,7 +156,7 @@ impl Recorder {
     fn stop(&mut self, why: &str) {
         self.messages = None;
         self.problem = Some(format!(
-            "recording to {} has stopped: {why}; what it holds so far can be replayed, and the console goes on",
+            "recording has stopped, the console goes on: {why}; what {} holds so far can be replayed",
             self.file.display()
         ));
     }

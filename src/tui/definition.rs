@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::fabric::text::clean_line;
+
 /// A mistake in a theme or a key map.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{}{message}", if *line == 0 { " ".to_owned() } else { format!("{line}: ") })]
@@ -58,9 +60,9 @@ impl<'text> Source<'text> {
         Self { file, text }
     }
 
-    /// An error at a line.
+    /// An error at a line. What it quotes of the file may hold anything, and is cleaned.
     pub fn error(&self, line: usize, message: impl Into<String>) -> DefinitionError {
-        DefinitionError { file: self.file.to_owned(), line, message: message.into() }
+        DefinitionError { file: clean_line(self.file), line, message: clean_line(&message.into()) }
     }
 
     /// All tables in the order of the file.
@@ -138,6 +140,12 @@ pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_an_error_quotes_reaches_no_terminal_as_it_is() {
+        let error = Source::new("a\u{1b}[2J.toml", "").error(3, "nothing is named `a\u{1b}[31mx`");
+        assert!(!error.to_string().contains('\u{1b}'), "{error:?}");
+    }
 
     #[test]
     fn tables_and_entries_come_in_the_order_of_the_file_with_their_lines() {

@@ -227,6 +227,10 @@ impl<T: Clone> Layers<'_, T> {
         let document = source.document(&HEADS)?;
         let inherits = document.head.iter().find(|entry| entry.key == "inherits");
         let below = match inherits {
+            // A file may lie over the embedded one of its own name, and over nothing else that is called like it.
+            Some(entry) if entry.value == file.name && !self.base.contains_key(&file.name) => {
+                return Err(source.error(entry.line, format!("inherits in a circle: {}", file.name)));
+            }
             Some(entry) if entry.value != file.name => {
                 if above.contains(&entry.value) {
                     let circle = format!("{}, {}", above.join(", "), file.name);

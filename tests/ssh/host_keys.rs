@@ -150,6 +150,15 @@ async fn a_revoked_key_is_refused() {
     std::fs::write(server.path("known_hosts"), format!("{line}\n@revoked * {key}\n")).expect("written");
     let error = connect(server.settings()).await.expect_err("refused");
     assert!(matches!(&error.failure, Failure::HostKeyRevoked { recorded, .. } if recorded.line == 2), "{error:?}");
+
+    // The server listens on a port of its own; the line names the host alone.
+    let text = format!("@revoked 127.0.0.1 {key}\n");
+    std::fs::write(server.path("known_hosts"), &text).expect("written");
+    let settings = server.settings();
+    assert_eq!(settings.host_key_checking, HostKeyChecking::AcceptNew);
+    let error = connect(settings).await.expect_err("refused");
+    assert!(matches!(&error.failure, Failure::HostKeyRevoked { recorded, .. } if recorded.line == 1), "{error:?}");
+    assert_eq!((known_hosts(&server), error.retry()), (text, Retry::OnlyWhenAsked), "nothing is recorded");
 }
 
 #[tokio::test]

@@ -56,7 +56,7 @@ async fn a_secret_whose_fate_is_unknown_counts_as_refused() {
             let mut route = Route { hops: vec![server.settings()], ..Route::default() };
             route.access.password_command = Some(vec!["echo".to_owned(), "right".to_owned()]);
             let memory = Memory::default();
-            let deadlines = Deadlines { login: Duration::from_millis(1500), ..Deadlines::default() };
+            let deadlines = Deadlines { login: Duration::from_secs(3), ..Deadlines::default() };
             for _ in 0..3 {
                 let error = connect_remembering(&route, &None, &memory, deadlines).await.expect_err("no answer");
                 assert_eq!(error.retry(), Retry::OnlyWhenAsked, "{error:?}");

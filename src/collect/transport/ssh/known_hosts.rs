@@ -5,7 +5,7 @@
 //! counts too; any recorded key that differs makes an offered one "changed", whatever its type, unless another line
 //! holds the very key; `@revoked` beats everything; a line that cannot be decoded is as if it were not there.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use hmac::{Hmac, KeyInit, Mac};
 use russh::keys::ssh_key::known_hosts::HostPatterns;
@@ -314,16 +314,6 @@ pub fn matches_pattern(pattern: &str, name: &str) -> bool {
         }
     }
     pattern[at_pattern..].iter().all(|&character| character == '*')
-}
-
-/// A path as people write it: `~` for the home directory.
-pub fn short_path(path: &Path) -> String {
-    if let Some(home) = std::env::var_os("HOME").filter(|home| !home.is_empty())
-        && let Ok(rest) = path.strip_prefix(&home)
-    {
-        return format!("~/{}", rest.display());
-    }
-    path.display().to_string()
 }
 
 #[cfg(test)]

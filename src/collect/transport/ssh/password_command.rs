@@ -145,7 +145,7 @@ mod tests {
         let file = folder.path().join("pid");
         let script = format!("sleep 1000 & echo $! > {}; wait", file.display());
         let words = ["sh".to_owned(), "-c".to_owned(), script];
-        let until = Instant::now() + Duration::from_secs(60);
+        let until = Instant::now() + Duration::from_mins(1);
         let begun = async {
             loop {
                 match std::fs::read_to_string(&file) {
@@ -157,7 +157,7 @@ mod tests {
         };
         // The running one is dropped here.
         let pid = tokio::select! {
-            ended = run(&words, Duration::from_secs(120)) => panic!("it ended: {:?}", ended.err()),
+            ended = run(&words, Duration::from_mins(2)) => panic!("it ended: {:?}", ended.err()),
             pid = begun => pid,
         };
         let runs = || std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "));

@@ -101,7 +101,7 @@ mod tests {
     async fn failure(command: &str) -> ProxyEnd {
         let (stream, proxy) = Proxy::start(command).expect("it starts");
         drop(stream);
-        match proxy.failure(Duration::from_secs(60)).await {
+        match proxy.failure(Duration::from_mins(1)).await {
             Failure::ProxyCommand { end, .. } => end,
             other => panic!("{other:?}"),
         }

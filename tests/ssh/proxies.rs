@@ -76,7 +76,7 @@ async fn a_command_that_leads_nowhere_is_told_with_its_last_words() {
     // Time enough for it to write its number.
     let long = std::time::Duration::from_secs(2);
     let last_words = std::time::Duration::from_millis(500);
-    let deadlines = Deadlines { tcp: long, handshake: long, last_words, ..Deadlines::default() };
+    let deadlines = Deadlines { tcp: long / 2, handshake: long, last_words, ..Deadlines::default() };
     let error = connect_route(vec![settings], &None, deadlines).await.expect_err("it hangs");
     assert!(
         matches!(error.failure, Failure::ProxyCommand { end: ProxyEnd::Ended { status: None, .. }, .. }),

@@ -16,9 +16,9 @@ use crate::server::{connect_remembering, run, target};
 use MethodKind::{KeyboardInteractive, Password};
 
 /// A deadline that a slow machine keeps where nobody lets it pass.
-const IN_TIME: Duration = Duration::from_secs(3);
+const IN_TIME: Duration = Duration::from_secs(2);
 /// Longer than that.
-const LATE: Duration = Duration::from_secs(4);
+const LATE: Duration = Duration::from_secs(3);
 
 /// Everything that one connection to one server needs.
 struct Try {

@@ -60,7 +60,7 @@ pub fn start(options: &Options) -> Result<Lab, Failure> {
     Lab::start(options).map_err(|error| {
         let what = format!(
             "it cannot be started: {}; it needs a folder for temporary files (TMPDIR) and ports on 127.0.0.1",
-            settings::reason(&error)
+            crate::collect::reason::reason(&error)
         );
         Defect::somewhere("the embedded lab", what).into()
     })

@@ -4,7 +4,7 @@
 use std::io::{self, Write as _};
 
 use super::Failure;
-use crate::engine::settings::reason;
+use crate::collect::reason::reason;
 
 /// Writes a text that ends with a newline to standard output.
 pub fn print(text: &str) -> Result<(), Failure> {

@@ -13,6 +13,7 @@ pub mod outlet;
 pub mod poller;
 pub mod privilege;
 pub mod process_group;
+pub(crate) mod reason;
 pub mod rounds;
 pub mod sampler;
 pub mod schedule;

@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use rustix::process::getuid;
 
-use super::settings::{read_text, reason};
+use super::settings::read_text;
 use crate::app::Problem;
 use crate::collect::process_group::ProcessGroup;
+use crate::collect::reason::reason;
 use crate::config::Address;
 use crate::config::openssh::{Base, Included, OpenSshError, Reading, Resolved, Surroundings, parse_files, parse_ssh_g};
 use crate::fabric::Text;

@@ -31,7 +31,7 @@ pub async fn run(program: &str, arguments: &[&str], deadline: Duration) -> Run {
             Run::Ended { status: output.status.code().unwrap_or(-1), output: text }
         }
         Ok(Err(error)) if error.kind() == io::ErrorKind::NotFound => Run::NotInstalled,
-        Ok(Err(error)) => Run::Failed(super::settings::reason(&error)),
+        Ok(Err(error)) => Run::Failed(crate::collect::reason::reason(&error)),
         Err(_) => Run::Failed(format!("no answer within {} s", deadline.as_secs())),
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy as _;
 
+use crate::collect::reason::reason;
 use crate::config::sample::SAMPLE;
 use crate::config::{Configuration, Defect, Defects, Settings};
 
@@ -147,14 +148,6 @@ pub fn ssh_config(settings: &Settings) -> Option<PathBuf> {
         Some((rest, home)) => Some(home.join(rest)),
         None => Some(path.clone()),
     }
-}
-
-/// An I/O error in words, without its number.
-pub(crate) fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    let words = text.split(" (os error").next().unwrap_or(&text);
-    let mut characters = words.chars();
-    characters.next().map_or_else(String::new, |first| first.to_lowercase().chain(characters).collect())
 }
 
 #[cfg(test)]

@@ -10,8 +10,9 @@ use super::definition::{DefinitionError, Source, nearest};
 use super::keymap::Keymap;
 use super::looks::DEFAULT;
 use super::theme::Theme;
+use crate::collect::reason::reason;
 use crate::config::settings::is_look_name;
-use crate::engine::settings::{read_text, reason};
+use crate::engine::settings::read_text;
 
 /// What may stand before the first table of a theme or a key map.
 pub(super) const HEADS: [&str; 2] = ["inherits", "description"];

@@ -286,20 +286,25 @@ struct Seen {
 impl Person {
     /// One who types these, one for each question; after the last one nothing more is answered.
     pub fn typing(answers: &[&str]) -> Self {
-        Self::acting(answers.iter().map(|text| Some((*text).to_owned())).collect(), Duration::ZERO)
+        Self::acting(answers.iter().map(|text| (Some((*text).to_owned()), Duration::ZERO)).collect())
     }
 
     /// One who says no to every question.
     pub fn refusing() -> Self {
-        Self::acting(vec![None; 8], Duration::ZERO)
+        Self::acting(vec![(None, Duration::ZERO); 8])
     }
 
     /// One who types this, after some time.
     pub fn typing_late(answer: &str, after: Duration) -> Self {
-        Self::acting(vec![Some(answer.to_owned())], after)
+        Self::typing_after(&[(answer, after)])
     }
 
-    fn acting(answers: Vec<Option<String>>, after: Duration) -> Self {
+    /// One who types these, each after its time.
+    pub fn typing_after(answers: &[(&str, Duration)]) -> Self {
+        Self::acting(answers.iter().map(|(text, after)| (Some((*text).to_owned()), *after)).collect())
+    }
+
+    fn acting(answers: Vec<(Option<String>, Duration)>) -> Self {
         let (asker, mut calls) = mpsc::channel(4);
         let seen = Arc::<Mutex<Seen>>::default();
         let noted = seen.clone();
@@ -319,16 +324,19 @@ impl Person {
                     seen.requests.push(request.clone());
                     seen.verdicts.extend(question.reuse.map(|reuse| reuse.verdict));
                 }
+                let Some((answer, after)) = answers.next() else {
+                    unanswered.push(question.answer);
+                    continue;
+                };
                 tokio::time::sleep(after).await;
-                match answers.next() {
-                    Some(Some(text)) => {
+                match answer {
+                    Some(text) => {
                         let answer = Answer::Secret { secret: Secret::new(text), reuse: false };
                         let _ = question.answer.send(answer);
                     }
-                    Some(None) => {
+                    None => {
                         let _ = question.answer.send(Answer::Refuse);
                     }
-                    None => unanswered.push(question.answer),
                 }
             }
         });

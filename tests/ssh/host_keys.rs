@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use rdmascope::app::{Answer, PromptKind};
+use rdmascope::app::{Answer, PromptKind, Severity};
 use rdmascope::collect::transport::ssh::{Failure, NotAccepted, Retry};
 use rdmascope::collect::transport::{Call, Question};
 use rdmascope::config::openssh::HostKeyChecking;
@@ -62,6 +62,39 @@ async fn an_accepted_key_is_recorded_and_not_asked_about_again() {
 
     settings.host_key_checking = HostKeyChecking::Strict;
     connect(settings).await.expect("known now");
+}
+
+#[tokio::test]
+async fn an_accepted_key_that_cannot_be_written_is_told() {
+    let Some(server) = Server::start("") else { return };
+    let (elsewhere, link) = (server.path("elsewhere"), server.path("link"));
+    std::fs::write(&elsewhere, "# known hosts\n").expect("written");
+    std::os::unix::fs::symlink(&elsewhere, &link).expect("a link");
+    let mut settings = server.settings();
+    settings.host_key_checking = HostKeyChecking::Ask;
+    settings.user_known_hosts = vec![link.clone()];
+    let (asker, mut calls) = mpsc::channel(1);
+    let asker = Some(asker);
+    let answering = async {
+        asked(&mut calls).await.answer.send(Answer::Accept).expect("somebody waits");
+        match tokio::time::timeout(PATIENCE, calls.recv()).await.expect("told in time").expect("told") {
+            Call::Tell(notice) => notice,
+            Call::Ask(question) => panic!("asked, not told: {:?}", question.kind),
+        }
+    };
+    let (connected, notice) = tokio::join!(connect_asking(settings, &asker), answering);
+    connected.expect("somebody accepted the key").close().await;
+    assert_eq!((notice.target, notice.severity), (target(), Severity::Warning));
+    assert_eq!(
+        notice.text,
+        *format!(
+            "the key of [127.0.0.1]:{} is trusted for now; it could not be written to {}: it is a symbolic link, which \
+             is not followed",
+            server.port,
+            link.display()
+        )
+    );
+    assert_eq!(std::fs::read_to_string(&elsewhere).expect("there"), "# known hosts\n");
 }
 
 #[tokio::test]
@@ -150,6 +183,15 @@ async fn a_revoked_key_is_refused() {
     std::fs::write(server.path("known_hosts"), format!("{line}\n@revoked * {key}\n")).expect("written");
     let error = connect(server.settings()).await.expect_err("refused");
     assert!(matches!(&error.failure, Failure::HostKeyRevoked { recorded, .. } if recorded.line == 2), "{error:?}");
+
+    // The server listens on a port of its own; the line names the host alone.
+    let text = format!("@revoked 127.0.0.1 {key}\n");
+    std::fs::write(server.path("known_hosts"), &text).expect("written");
+    let settings = server.settings();
+    assert_eq!(settings.host_key_checking, HostKeyChecking::AcceptNew);
+    let error = connect(settings).await.expect_err("refused");
+    assert!(matches!(&error.failure, Failure::HostKeyRevoked { recorded, .. } if recorded.line == 1), "{error:?}");
+    assert_eq!((known_hosts(&server), error.retry()), (text, Retry::OnlyWhenAsked), "nothing is recorded");
 }
 
 #[tokio::test]

@@ -17,12 +17,13 @@ use crate::server::{PATIENCE, Server, connect, connect_route, eventually, finish
 
 /// Deadlines that a test can wait for.
 const SHORT: Deadlines = Deadlines {
-    tcp: Duration::from_millis(400),
-    handshake: Duration::from_millis(400),
-    login: Duration::from_millis(400),
-    password_command: Duration::from_millis(400),
-    answer: Duration::from_millis(400),
-    command: Duration::from_millis(400),
+    tcp: Duration::from_secs(2),
+    handshake: Duration::from_secs(2),
+    last_words: Duration::from_secs(2),
+    login: Duration::from_secs(2),
+    password_command: Duration::from_secs(2),
+    answer: Duration::from_secs(2),
+    command: Duration::from_secs(2),
 };
 
 fn settings(port: u16) -> HostSettings {
@@ -48,7 +49,9 @@ async fn against(words: &'static [u8], then_close: bool) -> (ConnectError, Optio
         socket.write_all(words).await.expect("said");
         if then_close { None } else { Some(socket) }
     };
-    let (result, socket) = tokio::join!(connect_route(vec![settings(port)], &None, SHORT), peer);
+    // Where the peer closes, no deadline has to pass.
+    let deadlines = if then_close { Deadlines::default() } else { SHORT };
+    let (result, socket) = tokio::join!(connect_route(vec![settings(port)], &None, deadlines), peer);
     (result.expect_err("it fails"), socket)
 }
 
@@ -57,7 +60,7 @@ async fn a_peer_that_says_nothing_times_out_and_leaves_no_task() {
     let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
     let before = tasks();
     let started = Instant::now();
-    for words in [&b""[..], b"SSH-2.0-OpenSSH_9.2\r\n"] {
+    let fail = async |words: &'static [u8]| {
         let (error, socket) = against(words, false).await;
         let greeted = !words.is_empty();
         assert_eq!(error.failure, Failure::HandshakeTimedOut { after: SHORT.handshake, greeted });
@@ -66,7 +69,8 @@ async fn a_peer_that_says_nothing_times_out_and_leaves_no_task() {
         let mut rest = Vec::new();
         let ended = tokio::time::timeout(PATIENCE, socket.read_to_end(&mut rest)).await.expect("our side hangs up");
         assert!(ended.is_ok() || ended.is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionReset));
-    }
+    };
+    tokio::join!(fail(b""), fail(b"SSH-2.0-OpenSSH_9.2\r\n"));
     assert!(started.elapsed() < PATIENCE);
     eventually("the session's task is gone", || tasks() <= before).await;
 }
@@ -113,13 +117,15 @@ async fn a_peer_that_hangs_up_is_told_apart_by_its_greeting() {
 
 #[tokio::test]
 async fn nonsense_after_the_greeting_is_an_error_and_no_hang() {
-    for words in [
+    let all = [
         &b"SSH-2.0-x\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"[..],
         b"SSH-2.0-x\r\n\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
         b"SSH-2.0-x\r\n\x00\x00\x00\x0c\x0a\x14aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
         b"SSH-1.5-old\r\n",
-    ] {
-        let (error, _) = against(words, false).await;
+    ];
+    // Side by side, because those that wait for more end by the deadline.
+    let results = futures::future::join_all(all.map(|words| against(words, false))).await;
+    for (words, (error, _)) in all.iter().zip(results) {
         assert!(
             matches!(
                 error.failure,
@@ -266,7 +272,8 @@ async fn noting_peer(manner: Manner) -> (Connected, Told) {
             });
         }
     });
-    let deadlines = Deadlines { command: SHORT.command, ..Deadlines::default() };
+    let command = if matches!(manner, Manner::NeverAnswers) { SHORT.command } else { PATIENCE };
+    let deadlines = Deadlines { command, ..Deadlines::default() };
     (connect_route(vec![settings(port)], &None, deadlines).await.expect("connected"), told)
 }
 

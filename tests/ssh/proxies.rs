@@ -55,8 +55,10 @@ async fn a_command_leads_to_the_host_and_ends_with_the_connection() {
 #[tokio::test]
 async fn a_command_that_leads_nowhere_is_told_with_its_last_words() {
     let Some(server) = Server::start("") else { return };
-    let failing =
-        |command: &str| connect(HostSettings { proxy_command: Some(command.to_owned()), ..server.settings() });
+    let failing = |command: &str| {
+        let settings = HostSettings { proxy_command: Some(command.to_owned()), ..server.settings() };
+        connect_route(vec![settings], &None, Deadlines { last_words: PATIENCE, ..Deadlines::default() })
+    };
     let error = failing("sh -c 'echo one >&2; echo \"no \u{1b}[31mroute\" >&2; exit 3'").await.expect_err("no way");
     let Failure::ProxyCommand { end, .. } = &error.failure else { panic!("{error:?}") };
     assert_eq!(*end, ProxyEnd::Ended { status: Some(3), said: Some("no route".into()) });
@@ -71,8 +73,10 @@ async fn a_command_that_leads_nowhere_is_told_with_its_last_words() {
         proxy_command: Some(format!("sh -c 'echo $$ > {}; exec sleep 1000'", pid.display())),
         ..server.settings()
     };
-    let short = std::time::Duration::from_millis(300);
-    let deadlines = Deadlines { tcp: short, handshake: short, ..Deadlines::default() };
+    // Time enough for it to write its number.
+    let long = std::time::Duration::from_secs(2);
+    let last_words = std::time::Duration::from_millis(500);
+    let deadlines = Deadlines { tcp: long / 2, handshake: long, last_words, ..Deadlines::default() };
     let error = connect_route(vec![settings], &None, deadlines).await.expect_err("it hangs");
     assert!(
         matches!(error.failure, Failure::ProxyCommand { end: ProxyEnd::Ended { status: None, .. }, .. }),
@@ -132,9 +136,9 @@ async fn one_session_is_enough_and_a_second_is_refused() {
 
 #[tokio::test]
 async fn a_server_that_checks_on_its_clients_keeps_us_and_one_that_drops_idle_ones_is_told() {
-    let Some(server) = Server::start("ClientAliveInterval 1\nClientAliveCountMax 1") else { return };
+    let Some(server) = Server::start("ClientAliveInterval 1\nClientAliveCountMax 2") else { return };
     let connected = server.connect().await;
-    assert_eq!(run(&connected, "sleep 3; echo still there").await.text(), "still there\n");
+    assert_eq!(run(&connected, "sleep 5; echo still there").await.text(), "still there\n");
     // Old servers do not know this keyword and do not start with it.
     if !Path::new("/usr/sbin/sshd").exists() || !knows_unused_timeout() {
         println!("skipped: sshd has no UnusedConnectionTimeout");

@@ -15,6 +15,11 @@ use crate::server::{connect_remembering, run, target};
 
 use MethodKind::{KeyboardInteractive, Password};
 
+/// A deadline that a slow machine keeps where nobody lets it pass.
+const IN_TIME: Duration = Duration::from_secs(2);
+/// Longer than that.
+const LATE: Duration = Duration::from_secs(3);
+
 /// Everything that one connection to one server needs.
 struct Try {
     route: Route,
@@ -217,21 +222,37 @@ async fn a_login_in_two_steps_is_driven() {
 async fn an_answer_that_came_too_late_is_given_in_a_new_session() {
     let server = AskingServer::start(esxi()).await;
     let mut attempt = Try::at(&server);
-    attempt.deadlines.answer = Duration::from_millis(50);
-    let person = Person::typing_late("right", Duration::from_millis(100));
+    attempt.deadlines.answer = IN_TIME;
+    let person = Person::typing_late("right", LATE);
     attempt.connect(&person).await.expect("connected");
     assert_eq!((person.requests().len(), person.verdicts().await), (1, vec![Some(true)]));
     assert_eq!((server.got().begun, told(server.got())), (2, got(&["right"], 0)));
 }
 
 #[tokio::test]
+async fn a_late_answer_of_a_later_round_is_kept_until_its_question_comes() {
+    let rounds = vec![Round::password("Password:", "right"), Round::password("Code:", "123")];
+    let rules = Rules { steps: vec![vec![KeyboardInteractive]], rounds, ..Rules::default() };
+    let server = AskingServer::start(rules).await;
+    let mut attempt = Try::at(&server);
+    attempt.deadlines.answer = IN_TIME;
+    let now = Duration::ZERO;
+    let person = Person::typing_after(&[("right", now), ("123", LATE), ("right", now)]);
+    attempt.connect(&person).await.expect("connected");
+    let asked: Vec<String> = person.requests().iter().map(|request| request.question.to_string()).collect();
+    assert_eq!(asked, ["Password:", "Code:", "Password:"], "the code is not asked for again");
+    assert_eq!((server.got().begun, told(server.got())), (2, got(&["right", "right", "123"], 0)));
+}
+
+#[tokio::test]
 async fn the_time_that_somebody_takes_is_no_time_of_the_login() {
-    for rules in [password(), esxi()] {
+    let log_in = async |rules| {
         let server = AskingServer::start(rules).await;
         let mut attempt = Try::at(&server);
-        attempt.deadlines.login = Duration::from_millis(700);
-        attempt.connect(&Person::typing_late("right", Duration::from_millis(1500))).await.expect("connected");
-    }
+        attempt.deadlines.login = IN_TIME;
+        attempt.connect(&Person::typing_late("right", LATE)).await.expect("connected");
+    };
+    tokio::join!(log_in(password()), log_in(esxi()));
 }
 
 #[tokio::test]
@@ -282,9 +303,31 @@ async fn a_server_that_asks_without_end_is_left() {
         let server = AskingServer::start(rules).await;
         let person = Person::typing(&["a"; 9]);
         let error = Try::at(&server).fail(&person).await;
-        assert!(matches!(error.failure, Failure::Protocol(_)), "{error:?}");
+        assert_eq!(error.failure, Failure::QuestionsWithoutEnd { secret_sent: false });
         assert_eq!(person.requests().len(), 0);
     }
+}
+
+#[tokio::test]
+async fn a_secret_that_a_server_answers_with_questions_without_end_counts_as_refused() {
+    let rounds = vec![Round::password("Password:", "right"), Round::empty()];
+    let rules = Rules { steps: vec![vec![KeyboardInteractive]], rounds, is_endless: true, ..Rules::default() };
+    let server = AskingServer::start(rules).await;
+    let attempt = Try::at(&server).with_command(&["echo", "wrong"]);
+    let person = Person::typing(&["wrong"; 20]);
+    let error = attempt.fail(&person).await;
+    assert_eq!(error.failure, Failure::QuestionsWithoutEnd { secret_sent: true });
+    assert_eq!(error.retry(), Retry::OnlyWhenAsked);
+    let problem = error.problem(&target());
+    assert!(problem.what.contains("more questions than any login needs"), "{problem}");
+    assert!(problem.cause.contains("may have counted as a failed login"), "{problem}");
+    let sent = server.got().secrets.len();
+    assert!(sent > 0);
+    for _ in 0..3 {
+        let error = attempt.fail(&person).await;
+        assert!(matches!(error.failure, Failure::SecretRefused { .. }), "{error:?}");
+    }
+    assert_eq!(server.got().secrets.len(), sent, "until the user acts nothing more is sent");
 }
 
 #[tokio::test]

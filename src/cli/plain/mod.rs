@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use super::{Exit, Failure};
 use crate::app::model::Model;
 use crate::app::{Effect, Message};
-use crate::engine::settings::reason;
+use crate::collect::reason::reason;
 use crate::tui::Reloaded;
 use console::Plain;
 

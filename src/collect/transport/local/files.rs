@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::Given;
 use super::kept::Kept;
+use crate::collect::reason::printed;
 use crate::fabric::Outcome;
 use crate::probe::dialect::posix::{MORE_LINES, MOST_PROCESSES, is_name};
 
@@ -96,7 +97,7 @@ fn print(paths: &[PathBuf]) -> Given {
             status = 2;
             stderr.push(b"grep: ");
             stderr.push(path.as_os_str().as_bytes());
-            stderr.push(format!(": {}\n", reason(&error)).as_bytes());
+            stderr.push(format!(": {}\n", printed(&error)).as_bytes());
         }
     }
     Given {
@@ -136,13 +137,4 @@ fn print_one(path: &Path, output: &mut Kept) -> io::Result<()> {
         output.push(b"\n");
     }
     result
-}
-
-/// The words of the C library, without the number that Rust adds.
-pub(super) fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    match text.rfind(" (os error ") {
-        Some(end) => text[..end].to_owned(),
-        None => text,
-    }
 }

@@ -13,8 +13,9 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 
 use super::Given;
-use super::files::{expand, reason};
+use super::files::expand;
 use super::kept::Kept;
+use crate::collect::reason::printed;
 use crate::fabric::Outcome;
 use crate::probe::dialect::posix::MORE_PATH;
 use crate::probe::{Keep, Word};
@@ -98,7 +99,7 @@ pub(super) async fn run_words(words: Vec<OsString>, keep: Option<Keep>, deadline
         .spawn();
     let mut child = match spawned {
         Ok(child) => child,
-        Err(error) => return said(&reason(&error), 126),
+        Err(error) => return said(&printed(&error), 126),
     };
     let mut group = Group(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw));
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());

@@ -257,7 +257,7 @@ async fn a_program_that_does_not_end_is_ended_with_its_children() {
     let pid_file = tree.path().join("pid");
     let script = leak(format!("sleep 300 & echo $! > {}; echo begun; wait", pid_file.display()));
     let argv = leaked(vec![Word::Plain("sh"), Word::Plain("-c"), Word::Plain(script)]);
-    let given = program::run(argv, None, Duration::from_millis(400)).await;
+    let given = program::run(argv, None, Duration::from_secs(3)).await;
     assert_eq!(given.outcome, Outcome::TimedOut);
     assert_eq!(given.stdout, b"begun\n");
     let pid = std::fs::read_to_string(&pid_file).expect("the child's id");

@@ -16,9 +16,9 @@ use super::algorithms::Offer;
 use super::authenticate::{Asking, Halt, Login, Risk, Wallet, Wanted};
 use super::error::{Failure, JumpRefusal, Stop};
 use super::handler::{Banner, Expectation, SessionError, UnknownKey, Watcher, ended};
-use super::known_hosts::short_path;
 use super::proxy::Proxy;
 use super::stream::{Cuttable, Greeting};
+use super::wording::short_path;
 use super::{Deadlines, algorithms, host_key, tcp};
 use crate::config::Access;
 use crate::config::openssh::HostSettings;
@@ -170,7 +170,7 @@ pub async fn next_hop(
             Err(Setback::Failed(Failure::ClosedInHandshake { .. } | Failure::HandshakeTimedOut { .. })),
             Some(started),
         ) => {
-            return Err(started.failure().await.into());
+            return Err(started.failure(deadlines.last_words).await.into());
         }
         (Err(setback), _) => return Err(setback),
     };

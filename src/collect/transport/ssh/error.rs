@@ -197,6 +197,11 @@ pub enum Failure {
         /// The methods that the server still takes.
         accepts: Vec<String>,
     },
+    /// The server asks more, and more often, than any login needs.
+    QuestionsWithoutEnd {
+        /// A secret was sent before; whether it counts as refused is not known.
+        secret_sent: bool,
+    },
     /// A passphrase does not open its key file. It never left this machine.
     WrongPassphrase {
         /// The file.

@@ -11,9 +11,11 @@ use tokio::sync::{Mutex, oneshot};
 use super::error::{Failure, NotAccepted, OfferedHostKey};
 use super::host_certificate::Judgement;
 use super::known_hosts::{
-    KnownHostsFile, KnownKeys, Place, RecordedNames, Verdict, fingerprint, hashed, recorded_line, short_path,
+    KnownHostsFile, KnownKeys, Place, RecordedNames, Verdict, fingerprint, hashed, recorded_line,
 };
+use super::wording::short_path;
 use crate::app::{Answer, PromptKind, Severity, UnknownHostKey};
+use crate::collect::reason::reason;
 use crate::collect::transport::{Asker, Call, Notice, Question, tell};
 use crate::config::openssh::{HostKeyChecking, HostSettings};
 use crate::fabric::{TargetId, Text};
@@ -45,7 +47,7 @@ pub async fn read(settings: &HostSettings) -> Result<KnownKeys, Failure> {
                 }
                 Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
                 Err(error) => {
-                    return Err(Failure::KnownHostsUnreadable { file: path, reason: Text::new(&error.to_string()) });
+                    return Err(Failure::KnownHostsUnreadable { file: path, reason: Text::new(&reason(&error)) });
                 }
             }
         }
@@ -137,12 +139,18 @@ pub async fn decide(
         }
         // Accepted by a person: the connection is wanted, only the memory of it fails.
         Err(error) if settings.host_key_checking == HostKeyChecking::Ask => {
-            tracing::warn!(target = %target, file = %file.display(), %error, "an accepted host key could not be recorded");
+            let text = format!(
+                "the key of {} is trusted for now; it could not be written to {}: {}",
+                offered.name,
+                short_path(file),
+                reason(&error)
+            );
+            warn(target, &text, asker).await;
             Ok(())
         }
         // Accepted unseen: without a record the next connection would accept any other key too.
         Err(error) => {
-            Err(Failure::HostKeyNotRecorded { key: offered, file: file.clone(), reason: Text::new(&error.to_string()) })
+            Err(Failure::HostKeyNotRecorded { key: offered, file: file.clone(), reason: Text::new(&reason(&error)) })
         }
     }
 }
@@ -150,8 +158,12 @@ pub async fn decide(
 /// Tells that a key was accepted without anybody having looked at it.
 async fn accepted(target: &TargetId, key: &OfferedHostKey, written: &str, asker: &Asker) {
     let OfferedHostKey { name, algorithm, fingerprint } = key;
-    let text = Text::new(&format!("new host key of {name} accepted unseen: {algorithm} {fingerprint}; {written}"));
-    tell(asker, Notice { target: target.clone(), severity: Severity::Warning, text }).await;
+    let text = format!("new host key of {name} accepted unseen: {algorithm} {fingerprint}; {written}");
+    warn(target, &text, asker).await;
+}
+
+async fn warn(target: &TargetId, text: &str, asker: &Asker) {
+    tell(asker, Notice { target: target.clone(), severity: Severity::Warning, text: Text::new(text) }).await;
 }
 
 async fn ask(target: &TargetId, key: UnknownHostKey, asker: &Asker) -> Result<(), NotAccepted> {
@@ -193,7 +205,11 @@ fn append(path: &Path, names: &RecordedNames, key: &PublicKey, hashes: bool) -> 
     }
     let mut options = std::fs::OpenOptions::new();
     let no_follow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).map_err(io::Error::other)?;
-    let mut file = options.append(true).create(true).mode(0o600).custom_flags(no_follow).open(path)?;
+    let file = options.append(true).create(true).mode(0o600).custom_flags(no_follow).open(path);
+    let mut file = file.map_err(|error| match rustix::io::Errno::from_io_error(&error) {
+        Some(rustix::io::Errno::LOOP) => io::Error::other("it is a symbolic link, which is not followed"),
+        _ => error,
+    })?;
     // One write, so that other programs that append see a whole line or none.
     let start = if ends_within_line { "\n" } else { "" };
     let bytes = format!("{start}{line}\n");

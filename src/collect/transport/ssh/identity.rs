@@ -8,8 +8,8 @@ use std::sync::Arc;
 use russh::keys::{Certificate, HashAlg, PrivateKey, PublicKey, decode_secret_key};
 
 use super::error::SetAsideReason;
-use super::known_hosts::short_path;
 use super::memory::Memory;
+use super::wording::short_path;
 use crate::app::Secret;
 use crate::fabric::Text;
 

@@ -5,7 +5,7 @@
 //! counts too; any recorded key that differs makes an offered one "changed", whatever its type, unless another line
 //! holds the very key; `@revoked` beats everything; a line that cannot be decoded is as if it were not there.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use hmac::{Hmac, KeyInit, Mac};
 use russh::keys::ssh_key::known_hosts::HostPatterns;
@@ -136,6 +136,10 @@ impl KnownKeys {
 
     /// What the records say about `offered`.
     pub fn verdict(&self, offered: &PublicKey) -> Verdict {
+        // Before anything else, and under either name: nothing makes up for a key that was stolen.
+        if let Some(place) = self.revoked(offered.key_data()) {
+            return Verdict::Revoked { recorded: place.clone() };
+        }
         let verdict = verdict_of(&self.under_name, offered);
         if matches!(verdict, Verdict::Unknown { .. })
             && matches!(verdict_of(&self.without_port, offered), Verdict::Known)
@@ -205,11 +209,9 @@ pub fn fingerprint(key: &PublicKey) -> String {
     key.fingerprint(HashAlg::Sha256).to_string()
 }
 
+/// The verdict of the lines under one name, on a key that is not revoked.
 fn verdict_of(entries: &[Entry], offered: &PublicKey) -> Verdict {
     let same = |entry: &&Entry| entry.key.key_data() == offered.key_data();
-    if let Some(entry) = entries.iter().filter(|entry| entry.marker == Marker::Revoked).find(same) {
-        return Verdict::Revoked { recorded: entry.place.clone() };
-    }
     let host_keys = || entries.iter().filter(|entry| entry.marker == Marker::HostKey);
     if host_keys().any(|entry| same(&entry)) {
         return Verdict::Known;
@@ -312,16 +314,6 @@ pub fn matches_pattern(pattern: &str, name: &str) -> bool {
         }
     }
     pattern[at_pattern..].iter().all(|&character| character == '*')
-}
-
-/// A path as people write it: `~` for the home directory.
-pub fn short_path(path: &Path) -> String {
-    if let Some(home) = std::env::var_os("HOME").filter(|home| !home.is_empty())
-        && let Ok(rest) = path.strip_prefix(&home)
-    {
-        return format!("~/{}", rest.display());
-    }
-    path.display().to_string()
 }
 
 #[cfg(test)]

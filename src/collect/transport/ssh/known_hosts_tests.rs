@@ -105,6 +105,20 @@ fn a_revoked_key_is_refused_whatever_else_is_recorded() {
 }
 
 #[test]
+fn a_key_that_is_revoked_for_the_bare_name_is_refused_on_every_port() {
+    for before in [String::new(), format!("[guest]:2222 {ED25519}\n"), format!("[guest]:2222 {OTHER_ED25519}\n")] {
+        let text = format!("{before}guest {ED25519}\n@revoked guest {ED25519}\n");
+        let Verdict::Revoked { recorded } = verdict_on(&text, "guest", 2222, ED25519) else { panic!("{text}") };
+        assert_eq!(recorded.line, text.lines().count());
+    }
+    let Verdict::Revoked { .. } = verdict_on(&format!("@revoked guest {ED25519}\n"), "guest", 2222, ED25519) else {
+        panic!("the line is all there is")
+    };
+    assert!(is_unknown(&format!("@revoked [guest]:2222 {ED25519}\n"), "guest", 22), "only on that port");
+    assert!(is_unknown(&format!("@revoked guest {OTHER_ED25519}\n"), "guest", 2222), "another key");
+}
+
+#[test]
 fn an_authority_is_recognised_and_is_no_host_key() {
     let text = format!("@cert-authority *.lab {ED25519}\n");
     let Verdict::Unknown { authority: Some(place) } = verdict_on(&text, "a.lab", 22, ED25519) else {

@@ -81,6 +81,8 @@ pub struct Deadlines {
     pub tcp: Duration,
     /// Greeting, key exchange and host key.
     pub handshake: Duration,
+    /// The end of a `ProxyCommand` that gave no connection, and what it complains.
+    pub last_words: Duration,
     /// Logging in, with what an agent needs for a confirmation; not the time in which somebody is asked.
     pub login: Duration,
     /// The command that gives a password.
@@ -97,6 +99,7 @@ impl Default for Deadlines {
         Self {
             tcp: Duration::from_secs(10),
             handshake: Duration::from_secs(10),
+            last_words: Duration::from_secs(3),
             login: Duration::from_secs(30),
             password_command: Duration::from_secs(15),
             answer: Duration::from_secs(100),

@@ -100,6 +100,8 @@ impl Drop for Zeroed {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     async fn given(words: &[&str]) -> Result<String, CommandProblem> {
@@ -131,21 +133,37 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_hangs_is_ended_with_all_it_started() {
+    async fn one_that_hangs_is_given_up_at_its_deadline() {
+        let words = ["sleep".to_owned(), "1000".to_owned()];
+        let limit = Duration::from_millis(300);
+        assert_eq!(run(&words, limit).await.err(), Some(CommandProblem::TimedOut(limit)));
+    }
+
+    #[tokio::test]
+    async fn one_that_is_given_up_ends_with_all_it_started() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("pid");
         let script = format!("sleep 1000 & echo $! > {}; wait", file.display());
         let words = ["sh".to_owned(), "-c".to_owned(), script];
-        let ended = run(&words, Duration::from_millis(300)).await;
-        assert_eq!(ended.err(), Some(CommandProblem::TimedOut(Duration::from_millis(300))));
-        let Ok(pid) = std::fs::read_to_string(&file) else { return };
-        let until = std::time::Instant::now() + Duration::from_secs(20);
-        let running = |pid: &str| {
-            std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|stat| !stat.contains(") Z "))
+        let until = Instant::now() + Duration::from_mins(1);
+        let begun = async {
+            loop {
+                match std::fs::read_to_string(&file) {
+                    Ok(pid) if pid.ends_with('\n') => return pid.trim().to_owned(),
+                    _ => assert!(Instant::now() < until, "it does not begin"),
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
         };
-        while running(&pid) {
-            assert!(std::time::Instant::now() < until, "{pid} still runs");
-            tokio::task::yield_now().await;
+        // The running one is dropped here.
+        let pid = tokio::select! {
+            ended = run(&words, Duration::from_mins(2)) => panic!("it ended: {:?}", ended.err()),
+            pid = begun => pid,
+        };
+        let runs = || std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
+        while runs() {
+            assert!(Instant::now() < until, "{pid} still runs");
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use super::error::{Failure, ProxyEnd};
 use crate::collect::process_group::ProcessGroup;
@@ -16,9 +16,6 @@ use crate::fabric::Text;
 
 /// So many bytes of what it complains are kept.
 const COMPLAINT_KEPT: usize = 1024;
-
-/// A program that ended the connection says why at about the same time; longer is not waited for it.
-const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// Its output and its input as one stream.
 pub type Stream = tokio::io::Join<ChildStdout, ChildStdin>;
@@ -60,14 +57,16 @@ impl Proxy {
         last_line(&complaint)
     }
 
-    /// Why the connection over it did not come to be.
-    pub async fn failure(mut self) -> Failure {
-        let status = match timeout(LAST_WORDS, self.child.wait()).await {
+    /// Why the connection over it did not come to be. A program that ended the connection says why at about the same
+    /// time; longer than `last_words` is not waited for it.
+    pub async fn failure(mut self, last_words: Duration) -> Failure {
+        let until = Instant::now() + last_words;
+        let status = match timeout_at(until, self.child.wait()).await {
             Ok(Ok(status)) => status.code(),
             Ok(Err(_)) | Err(_) => None,
         };
         // What it complained comes on a way of its own; something else may hold that open.
-        let _ = timeout(LAST_WORDS, &mut self.listening).await;
+        let _ = timeout_at(until, &mut self.listening).await;
         let end = ProxyEnd::Ended { status, said: self.said() };
         Failure::ProxyCommand { command: self.command.clone(), end }
     }
@@ -102,7 +101,7 @@ mod tests {
     async fn failure(command: &str) -> ProxyEnd {
         let (stream, proxy) = Proxy::start(command).expect("it starts");
         drop(stream);
-        match proxy.failure().await {
+        match proxy.failure(Duration::from_mins(1)).await {
             Failure::ProxyCommand { end, .. } => end,
             other => panic!("{other:?}"),
         }

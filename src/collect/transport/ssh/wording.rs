@@ -1,4 +1,7 @@
-//! Words of a server in front of the user: one line, cut, cleaned, and never taken for words of our own.
+//! Words in front of the user: those of a server, in one line, cut, cleaned and never taken for words of our own; and
+//! paths as people write them.
+
+use std::path::Path;
 
 use crate::fabric::Text;
 
@@ -22,6 +25,16 @@ pub fn one_line(raw: &str, longest: usize) -> Text {
     }
 }
 
+/// A path as people write it: `~` for the home directory.
+pub fn short_path(path: &Path) -> String {
+    if let Some(home) = std::env::var_os("HOME").filter(|home| !home.is_empty())
+        && let Ok(rest) = path.strip_prefix(&home)
+    {
+        return format!("~/{}", rest.display());
+    }
+    path.display().to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -34,5 +47,12 @@ mod tests {
         assert_eq!(one_line(&"x".repeat(100_000), 5), "xxxxx…");
         assert_eq!(one_line(&"ä ".repeat(100_000), 5), "ä ä ä…");
         assert_eq!(one_line(" \n", 5), "");
+    }
+
+    #[test]
+    fn the_home_directory_is_a_tilde() {
+        let home = std::path::PathBuf::from(std::env::var_os("HOME").expect("a home directory"));
+        assert_eq!(short_path(&home.join(".ssh/known_hosts")), "~/.ssh/known_hosts");
+        assert_eq!(short_path(Path::new("/no-home/of/anybody")), "/no-home/of/anybody");
     }
 }

@@ -55,8 +55,12 @@ impl Login<'_> {
             };
             rounds += 1;
             if rounds > MOST_ROUNDS || prompts.len() > MOST_QUESTIONS {
-                let what = "the server asks more questions than any login needs";
-                return Err(Failure::Protocol(Text::new(what)).into());
+                let secret_sent = self.risk.has_sent();
+                if secret_sent {
+                    // What became of it is not known: it may have counted.
+                    self.asking.memory.refused();
+                }
+                return Err(Failure::QuestionsWithoutEnd { secret_sent }.into());
             }
             let instruction = format!("{name} {instructions}");
             let answers = self.answers(&instruction, &prompts, rounds, &mut command, progress).await?;
@@ -85,10 +89,9 @@ impl Login<'_> {
             if let Some(secret) = command.take() {
                 return Ok(vec![secret]);
             }
-            // The same question in a new session: the answer was typed already, and nobody has seen it yet.
-            if let Some(late) = self.wallet.late.take()
-                && late.question == *prompt
-            {
+            // The same question in a new session: the answer was typed already, and nobody has seen it yet. Until that
+            // question comes it is kept: a new session asks from the first round on.
+            if let Some(late) = self.wallet.late.take_if(|late| late.question == *prompt) {
                 return Ok(vec![late.given]);
             }
         }
@@ -114,8 +117,8 @@ impl Login<'_> {
         Ok(answers)
     }
 
-    /// The server has ended the session by now, or will while it gets the answer: it is given in a new one. Nothing was
-    /// sent yet.
+    /// The server has ended the session by now, or will while it gets the answer: it is given in a new one. Nothing of
+    /// this round was sent yet; what earlier rounds asked is asked again there.
     fn too_late(&mut self, prompts: &[Prompt], mut answers: Vec<Given>) -> Halt {
         if let ([Prompt { prompt, echo: false }], 1, Some(given)) = (prompts, answers.len(), answers.pop()) {
             self.wallet.late = Some(Late { question: prompt.clone(), given });

@@ -24,8 +24,6 @@ use crate::collect::transport::ssh::identity::{
 use crate::config::openssh::HostSettings;
 use crate::fabric::Text;
 
-pub(super) use crate::collect::transport::ssh::identity::open;
-
 /// So many keys are offered at most.
 const KEYS_OFFERED_AT_MOST: usize = 3;
 /// So many requests are made on one connection at most: a key may need two, one for each hash. Servers end it at 6.

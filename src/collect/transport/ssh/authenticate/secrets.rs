@@ -13,8 +13,8 @@ use super::{Halt, Login, Progress};
 use crate::app::{Answer, PromptKind, Secret, SecretKind, SecretRequest};
 use crate::collect::transport::ssh::error::{Failure, KeysTried, NotGiven, SecretFrom, Stop};
 use crate::collect::transport::ssh::memory::Memory;
-use crate::collect::transport::ssh::password_command;
 use crate::collect::transport::ssh::wording::one_line;
+use crate::collect::transport::ssh::{identity, password_command};
 use crate::collect::transport::{Asker, Call, Question, Reuse};
 use crate::config::openssh::HostSettings;
 use crate::fabric::{TargetId, Text};
@@ -233,7 +233,7 @@ impl<'a> Asking<'a> {
                     return Ok(());
                 }
                 let (secret, locked) = (given.secret.clone(), text.clone());
-                let opening = tokio::task::spawn_blocking(move || super::keys::open(&locked, &secret));
+                let opening = tokio::task::spawn_blocking(move || identity::open(&locked, &secret));
                 let Ok(Some(key)) = opening.await else {
                     given.judge(false);
                     let SecretKind::Passphrase(file) = request.what else { return Ok(()) };

@@ -2,7 +2,8 @@
 
 use crate::app::Problem;
 use crate::collect::transport::ssh::error::{Failure, NotAccepted, OfferedHostKey, Stop};
-use crate::collect::transport::ssh::known_hosts::{Place, short_path};
+use crate::collect::transport::ssh::known_hosts::Place;
+use crate::collect::transport::ssh::wording::short_path;
 
 /// Host keys.
 pub(super) fn host_key(failure: &Failure, stop: &Stop, what: &dyn Fn(&str) -> String) -> Problem {

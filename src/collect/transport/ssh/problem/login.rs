@@ -5,7 +5,7 @@ use crate::app::{Problem, SecretKind, SecretRequest};
 use crate::collect::transport::ssh::error::{
     AgentState, CommandProblem, Failure, KeysTried, NotGiven, SecretFrom, SetAside, SetAsideReason, Stop,
 };
-use crate::collect::transport::ssh::known_hosts::short_path;
+use crate::collect::transport::ssh::wording::short_path;
 
 /// Logging in.
 pub(super) fn login(failure: &Failure, stop: &Stop, what: &dyn Fn(&str) -> String) -> Problem {
@@ -80,6 +80,15 @@ pub(super) fn login(failure: &Failure, stop: &Stop, what: &dyn Fn(&str) -> Strin
             )),
             "",
             "read the log of sshd there",
+        ),
+        Failure::QuestionsWithoutEnd { secret_sent } => Problem::new(
+            &what("the server asks more questions than any login needs"),
+            if *secret_sent {
+                "what was sent did not open the way, and may have counted as a failed login"
+            } else {
+                ""
+            },
+            &verbosely(by_hand),
         ),
         Failure::AuthenticationTimedOut { after, .. } => Problem::new(
             &what(&format!("no answer while logging in within {} s", after.as_secs())),

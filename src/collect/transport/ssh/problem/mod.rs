@@ -45,6 +45,7 @@ fn problem(error: &ConnectError, target: &TargetId) -> Problem {
         | Failure::SecondStepNeeded { .. }
         | Failure::SecretNeeded { .. }
         | Failure::SecretRefused { .. }
+        | Failure::QuestionsWithoutEnd { .. }
         | Failure::WrongPassphrase { .. }
         | Failure::PasswordCommand { .. }
         | Failure::ClosedInAuthentication { .. }

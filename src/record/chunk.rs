@@ -9,7 +9,7 @@ use crate::app::{Message, Model};
 use crate::fabric::Timestamp;
 
 /// How many times as long as in the file a keyframe may be unpacked, beyond [`SMALL_KEYFRAME`]. What programs know packs
-/// to a tenth or a fiftieth; what packs to less was made to fill a memory.
+/// to a fourteenth; what packs to so much less was made to fill a memory.
 const MOST_PACKED: usize = 250;
 
 /// A keyframe of no more bytes than this may pack as it likes.

@@ -67,7 +67,7 @@ fn a_replay_that_runs_by_itself_shows_the_same_and_stands_still_at_the_end() {
     let mut moments = moments.iter().peekable();
     let (mut steps, mut compared) = (0, 0);
     while !replay(&player).paused {
-        player.advance(Duration::from_millis(100));
+        player.advance(Duration::from_millis(100), &mut || true);
         let here = Micros::try_from(player.position().as_micros()).expect("short");
         // What was shown at the last look before the next message that is still to come.
         while moments.peek().is_some_and(|(at, _)| *at < here) {
@@ -85,6 +85,7 @@ fn a_replay_that_runs_by_itself_shows_the_same_and_stands_still_at_the_end() {
     assert!(steps > 100, "6.4 s at a time: {steps}");
     assert_eq!(replay(&player).notice.as_deref(), Some("this is the end of the recording"));
     player.control(Control::Pause);
+    player.finish();
     assert!(!replay(&player).paused);
     assert_eq!(player.position(), Duration::ZERO, "it begins anew");
 }
@@ -150,6 +151,7 @@ fn questions_for_secrets_are_not_recorded_and_the_rest_replays_as_it_was() {
     let file = folder.path().join("x.rec");
     let mut player = Player::new(Recording::open(&file).expect("a recording"), TimeZone::UTC);
     player.control(Control::End);
+    player.finish();
     assert_eq!(player.model().events, model.events, "who was asked stands among the events");
     assert_eq!(player.model().prompts.iter().map(|prompt| prompt.id).collect::<Vec<_>>(), [2]);
     assert_eq!(player.model().screen.panel, Panel::Live);

@@ -1,6 +1,9 @@
 //! `replay`: the console on a recording instead of targets.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
@@ -24,6 +27,12 @@ use crate::tui::{self, Look, Program, SecretPrompt, Tty, Typed};
 /// How often the replay goes on: often enough that messages seem to come one by one.
 const STEP: Duration = Duration::from_millis(100);
 
+/// How often while it is on its way to another moment.
+const BUSY_STEP: Duration = Duration::from_millis(16);
+
+/// How long messages may be taken in at once: a key that is pressed meanwhile waits so long.
+const SLICE: Duration = Duration::from_millis(8);
+
 /// Replays a recording until the viewer leaves it.
 pub fn run(global: &Global, file: &Path) -> Result<Exit, Failure> {
     let session = lab::session(global)?;
@@ -40,17 +49,20 @@ pub fn run(global: &Global, file: &Path) -> Result<Exit, Failure> {
     let zone = TimeZone::system();
     let player = Player::new(recording, zone.clone());
     let (ticks, messages) = mpsc::channel(1);
+    let busy = Arc::new(AtomicBool::new(false));
+    let is_busy = Arc::clone(&busy);
     // It ends with the loop that takes its ticks.
-    std::thread::Builder::new()
+    let ticker = std::thread::Builder::new()
         .name("rdmascope-replay".to_owned())
         .spawn(move || {
             while ticks.blocking_send(Message::Clock(Timestamp::now())).is_ok() {
-                std::thread::sleep(STEP);
+                std::thread::park_timeout(if is_busy.load(Ordering::Relaxed) { BUSY_STEP } else { STEP });
             }
         })
         .map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?;
+    let ticker = ticker.thread().clone();
     let wished = look.chosen.clone();
-    let console = Replay { player, zone, last: Instant::now(), wished, follows };
+    let console = Replay { player, zone, last: Instant::now(), busy, ticker, wished, follows };
     let surroundings = tui::Surroundings::none("a replay has no configuration that could be edited");
     match tui::show(console, look, terminal, messages, |_| {}, surroundings).map_err(Failure::Internal)? {
         tui::Exit::Quit => Ok(Exit::Done),
@@ -63,6 +75,9 @@ struct Replay {
     player: Player,
     zone: TimeZone,
     last: Instant,
+    /// Tells the ticker that the player is on its way.
+    busy: Arc<AtomicBool>,
+    ticker: Thread,
     /// How it is to look.
     wished: LookChoice,
     /// Whether theme and glyphs are those of the recording, because the viewer has chosen none.
@@ -86,14 +101,24 @@ impl Program for Replay {
     }
 
     fn update(&mut self, message: Message) -> Vec<Effect> {
-        if let Message::Clock(_) = message {
+        let begun = Instant::now();
+        let mut more = || begun.elapsed() < SLICE;
+        let effects = if let Message::Clock(_) = message {
             let passed = self.last.elapsed();
             self.last += passed;
-            self.player.advance(passed);
-            self.follow_look();
-            return Vec::new();
+            self.player.advance(passed, &mut more);
+            Vec::new()
+        } else {
+            let effects = self.player.take(message);
+            // What is near is there at once.
+            self.player.go_on(&mut more);
+            effects
+        };
+        let is_busy = self.player.is_busy();
+        if is_busy && !self.busy.swap(is_busy, Ordering::Relaxed) {
+            self.ticker.unpark();
         }
-        let effects = self.player.take(message);
+        self.busy.store(is_busy, Ordering::Relaxed);
         self.follow_look();
         effects
     }

@@ -26,6 +26,21 @@ pub const LONGEST_HEADER: usize = 1 << 20;
 /// The longest keyframe, all parts together and unpacked, in bytes.
 pub const LONGEST_KEYFRAME: usize = 128 << 20;
 
+/// The most chunks of messages and of keyframes in one file that are looked at: a chunk a second for a month and a half.
+pub const MOST_CHUNKS: usize = 4_000_000;
+
+/// The most targets that a header may name.
+pub const MOST_TARGETS: usize = 10_000;
+
+/// The most moments worth going to in one file.
+pub const MOST_LANDMARKS: usize = 10_000;
+
+/// The longest chunk of such moments, unpacked, in bytes.
+pub const LONGEST_LANDMARKS: usize = 1 << 20;
+
+/// The longest that all such chunks of one file may be together, unpacked, in bytes.
+pub const LONGEST_LANDMARKS_IN_ALL: usize = 16 << 20;
+
 /// The longest recording, in microseconds: a hundred years. What claims a later time is broken.
 pub const LONGEST_RECORDING: Micros = 100 * 366 * 86_400 * 1_000_000;
 

@@ -4,21 +4,29 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use super::JournalError;
+use super::chunk::{Keyframe, Messages, decode, is_sane};
+use super::format::{
+    Head, Header, Kind, LONGEST_HEADER, LONGEST_LANDMARKS, LONGEST_LANDMARKS_IN_ALL, Landmark, MAGIC, MOST_CHUNKS,
+    MOST_LANDMARKS, MOST_TARGETS, Micros, SCHEMA,
+};
+use super::packing::Unpacker;
+use crate::fabric::Timestamp;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
-use serde::de::DeserializeOwned;
-
-use super::JournalError;
-use super::format::{Head, Header, Kind, LONGEST_HEADER, LONGEST_KEYFRAME, Landmark, MAGIC, Micros, SCHEMA};
-use super::packing::Unpacker;
-use crate::app::{Message, Model};
-use crate::fabric::Timestamp;
 
 /// How many bytes behind a broken head are searched for a keyframe.
 const SEARCHED: u64 = 32 << 20;
+
+/// How many of them are in memory at once.
+const SEARCHED_AT_ONCE: u64 = 1 << 20;
+
+/// How many bytes are searched in all: each is looked at as if a head began there.
+const SEARCHED_IN_ALL: u64 = 64 << 20;
 
 /// How many heads may be broken before the rest of a file is given up: a disk breaks a few, a joker all of them.
 const MOST_SEARCHES: usize = 100;
@@ -33,34 +41,29 @@ pub struct Recording {
     file: PathBuf,
     source: Box<dyn Source>,
     header: Header,
+    /// Where the heads of keyframes and of chunks of messages are, in their order. A chunk of 33 bytes can be one of
+    /// millions: of each, no more is kept than this.
+    places: Vec<u64>,
     segments: Vec<Segment>,
     landmarks: Vec<Landmark>,
+    landmark_bytes: usize,
+    searched: u64,
     end: Micros,
     loss: Option<u64>,
 }
 
 /// What lies from one keyframe to the next.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Segment {
     at: Micros,
-    keyframe: Vec<Place>,
-    chunks: Vec<Place>,
+    /// Which of the places is the first of its keyframe.
+    keyframe: u32,
+    /// Which is the first of its messages.
+    chunks: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    offset: u64,
-    head: Head,
-}
-
-/// A message and when it came.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Timed {
-    /// When it came.
-    pub at: Micros,
-    /// The message; `None` if this program does not know its kind.
-    pub message: Option<Message>,
-}
+/// Marks a place as one that cannot be read, which tells the player that something is missing. No file is so long.
+const LOST: u64 = 1 << 63;
 
 impl std::fmt::Debug for Recording {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -97,8 +100,11 @@ impl Recording {
             file: file.to_owned(),
             source,
             header,
+            places: Vec::new(),
             segments: vec![Segment::default()],
             landmarks: Vec::new(),
+            landmark_bytes: 0,
+            searched: 0,
             end: 0,
             loss: None,
         };
@@ -155,131 +161,169 @@ impl Recording {
 
     /// How many chunks of messages a segment has.
     pub(super) fn chunks(&self, segment: usize) -> usize {
-        self.segments.get(segment).map_or(0, |segment| segment.chunks.len())
+        self.places_of(segment).1.len()
     }
 
-    /// The model at the start of a segment; `None` if it has none that can be read.
-    pub(super) fn keyframe(&mut self, segment: usize) -> Option<Model> {
-        let places = self.segments.get(segment)?.keyframe.clone();
-        let total: usize = places.iter().map(|place| place.head.raw as usize).sum();
-        if places.is_empty() || total > LONGEST_KEYFRAME {
+    /// The keyframe at the start of a segment; `None` if it has none that can be read.
+    pub(super) fn keyframe(&mut self, segment: usize) -> Option<Keyframe> {
+        let (parts, _) = self.places_of(segment);
+        if parts.is_empty() {
             return None;
         }
-        let mut raw = Vec::new();
-        for place in places {
-            let packed = self.packed(place)?;
-            raw.extend(Unpacker::new().ok()?.unpack(&packed, place.head.raw as usize)?);
+        let mut keyframe = Keyframe::default();
+        for part in parts {
+            let (head, packed) = self.chunk_at(self.places[part])?;
+            keyframe.add(&head, packed)?;
         }
-        let times = |model: &Model| is_sane(model.now) && model.screen.live.frozen.is_none_or(is_sane);
-        decode::<Model>(&raw).filter(times)
+        Some(keyframe)
     }
 
     /// The messages of a chunk. The chunks of a segment must be asked for in their order, with the same unpacker. `None` if it is broken.
-    pub(super) fn messages(&mut self, segment: usize, chunk: usize, unpacker: &mut Unpacker) -> Option<Vec<Timed>> {
-        let place = *self.segments.get(segment)?.chunks.get(chunk)?;
-        let packed = self.packed(place)?;
-        let raw = unpacker.unpack(&packed, place.head.raw as usize)?;
-        split(&raw, place.head.from, place.head.until)
+    pub(super) fn messages(&mut self, segment: usize, chunk: usize, unpacker: &mut Unpacker) -> Option<Messages> {
+        let place = self.places_of(segment).1.nth(chunk)?;
+        let (head, packed) = self.chunk_at(self.places[place])?;
+        Messages::of(unpacker.unpack(&packed, head.raw as usize)?, &head)
     }
 
-    fn packed(&mut self, place: Place) -> Option<Vec<u8>> {
+    /// Which places are those of the keyframe of a segment, and which those of its messages.
+    fn places_of(&self, segment: usize) -> (Range<usize>, Range<usize>) {
+        let Some(found) = self.segments.get(segment) else { return (0..0, 0..0) };
+        let end = self.segments.get(segment + 1).map_or(self.places.len(), |next| next.keyframe as usize);
+        let chunks = found.chunks as usize;
+        (found.keyframe as usize..chunks, chunks..end)
+    }
+
+    fn head_at(&mut self, offset: u64) -> io::Result<Option<Head>> {
+        self.source.seek(SeekFrom::Start(offset))?;
+        let mut bytes = [0; Head::BYTES];
+        self.source.read_exact(&mut bytes)?;
+        Ok(Head::read(&bytes))
+    }
+
+    /// The head at a place and the bytes behind it; `None` if they are broken.
+    fn chunk_at(&mut self, offset: u64) -> Option<(Head, Vec<u8>)> {
+        if offset & LOST != 0 {
+            return None;
+        }
+        let head = self.head_at(offset).ok()??;
         // Room is made as bytes come: a length is only believed as far as there is a file.
-        self.source.seek(SeekFrom::Start(place.offset + Head::BYTES as u64)).ok()?;
         let mut packed = Vec::new();
-        self.source.by_ref().take(u64::from(place.head.packed)).read_to_end(&mut packed).ok()?;
-        place.head.is_of(&packed).then_some(packed)
+        self.source.by_ref().take(u64::from(head.packed)).read_to_end(&mut packed).ok()?;
+        head.is_of(&packed).then_some((head, packed))
     }
 
     /// Walks the heads of all chunks; returns where the last one ends that lies within the file and follows in time.
     fn walk(&mut self, size: u64) -> io::Result<u64> {
         let mut offset = self.source.stream_position()?;
-        let mut parts: Vec<Place> = Vec::new();
+        // Where the keyframe begins whose last part is still to come.
+        let mut parts = 0;
         let mut searches = 0;
-        loop {
-            if offset + Head::BYTES as u64 > size {
-                return Ok(offset);
+        let good = loop {
+            if offset + Head::BYTES as u64 > size || self.places.len() >= MOST_CHUNKS {
+                break offset;
             }
-            self.source.seek(SeekFrom::Start(offset))?;
-            let mut bytes = [0; Head::BYTES];
-            self.source.read_exact(&mut bytes)?;
-            let Some(head) = Head::read(&bytes).filter(|head| head.from >= self.end) else {
+            let Some(head) = self.head_at(offset)?.filter(|head| head.from >= self.end) else {
                 if searches == MOST_SEARCHES {
-                    return Ok(offset);
+                    break offset;
                 }
                 searches += 1;
-                let Some(next) = self.keyframe_behind(offset)? else { return Ok(offset) };
-                // A place that cannot be read tells the player that something is missing.
-                let (from, until) = (self.end, self.end);
-                let head = Head { kind: Kind::Messages, packed: 0, raw: 1, from, until, checksum: 1 };
-                if let Some(segment) = self.segments.last_mut() {
-                    segment.chunks.push(Place { offset, head });
-                }
-                parts.clear();
+                let Some(next) = self.keyframe_behind(offset)? else { break offset };
+                self.places.truncate(parts);
+                self.places.push(offset | LOST);
+                parts = self.places.len();
                 offset = next;
                 continue;
             };
             let next = offset + Head::BYTES as u64 + u64::from(head.packed);
             if next > size {
-                return Ok(offset);
+                break offset;
             }
-            let place = Place { offset, head };
             match head.kind {
-                Kind::KeyframePart => parts.push(place),
+                Kind::KeyframePart => self.places.push(offset),
                 Kind::Keyframe => {
-                    parts.push(place);
-                    let keyframe = std::mem::take(&mut parts);
-                    self.segments.push(Segment { at: head.from, keyframe, chunks: Vec::new() });
+                    self.places.push(offset);
+                    let index = |place: usize| u32::try_from(place).expect("there are at most some millions");
+                    let (keyframe, chunks) = (index(parts), index(self.places.len()));
+                    self.segments.push(Segment { at: head.from, keyframe, chunks });
+                    parts = self.places.len();
                 }
+                // Nobody writes a chunk without messages, and to look at millions of them takes time.
+                Kind::Messages if head.raw == 0 => {}
                 Kind::Messages => {
-                    parts.clear();
-                    if let Some(segment) = self.segments.last_mut() {
-                        segment.chunks.push(place);
-                    }
+                    self.places.truncate(parts);
+                    self.places.push(offset);
+                    parts = self.places.len();
                 }
-                Kind::Landmarks => {
-                    let landmarks = self.landmarks_at(place).unwrap_or_default();
-                    self.landmarks.extend(landmarks);
-                }
+                Kind::Landmarks => self.add_landmarks(offset, &head),
                 Kind::Other(_) => {}
             }
             self.end = head.until;
             offset = next;
-        }
+        };
+        self.places.truncate(parts);
+        self.places.shrink_to_fit();
+        self.segments.shrink_to_fit();
+        Ok(good)
     }
 
     /// Where the next keyframe begins behind a head that is broken, if one does not far from it.
     fn keyframe_behind(&mut self, offset: u64) -> io::Result<Option<u64>> {
-        self.source.seek(SeekFrom::Start(offset + 1))?;
+        let (mut from, until) = (offset + 1, offset + 1 + SEARCHED);
         let mut bytes = Vec::new();
-        self.source.by_ref().take(SEARCHED).read_to_end(&mut bytes)?;
-        let found = bytes.windows(Head::BYTES).position(|window| {
-            let head = window.try_into().ok().and_then(Head::read);
-            head.is_some_and(|head| matches!(head.kind, Kind::Keyframe | Kind::KeyframePart) && head.from >= self.end)
-        });
-        Ok(found.map(|found| offset + 1 + found as u64))
+        while from < until && self.searched < SEARCHED_IN_ALL {
+            // A head may lie across the end of a piece.
+            self.source.seek(SeekFrom::Start(from))?;
+            bytes.clear();
+            self.source.by_ref().take(SEARCHED_AT_ONCE + Head::BYTES as u64 - 1).read_to_end(&mut bytes)?;
+            let found = bytes.windows(Head::BYTES).position(|window| {
+                // A look at the first byte saves nearly all checksums.
+                let is_keyframe = matches!(Kind::of(window[0]), Kind::Keyframe | Kind::KeyframePart);
+                let head = window.first_chunk().filter(|_| is_keyframe).and_then(Head::read);
+                head.is_some_and(|head| head.from >= self.end)
+            });
+            self.searched += found.map_or(SEARCHED_AT_ONCE, |found| found as u64 + 1);
+            if let Some(found) = found {
+                return Ok(Some(from + found as u64));
+            }
+            if (bytes.len() as u64) < SEARCHED_AT_ONCE {
+                break;
+            }
+            from += SEARCHED_AT_ONCE;
+        }
+        Ok(None)
     }
 
-    fn landmarks_at(&mut self, place: Place) -> Option<Vec<Landmark>> {
-        let packed = self.packed(place)?;
-        let raw = Unpacker::new().ok()?.unpack(&packed, place.head.raw as usize)?;
-        let mut landmarks = decode::<Vec<Landmark>>(&raw)?;
-        landmarks.retain(|landmark| landmark.at <= place.head.until);
-        Some(landmarks)
+    /// Adds moments worth going to, as far as there is room for them.
+    fn add_landmarks(&mut self, offset: u64, head: &Head) {
+        let raw = head.raw as usize;
+        let is_full = self.landmarks.len() >= MOST_LANDMARKS || self.landmark_bytes + raw > LONGEST_LANDMARKS_IN_ALL;
+        if raw > LONGEST_LANDMARKS || is_full {
+            return;
+        }
+        // What does not come out costs the time of unpacking, too.
+        self.landmark_bytes += raw;
+        let Some((_, packed)) = self.chunk_at(offset) else { return };
+        let raw = Unpacker::new().ok().and_then(|mut unpacker| unpacker.unpack(&packed, raw));
+        let landmarks = raw.and_then(|raw| decode::<Vec<Landmark>>(&raw)).unwrap_or_default();
+        let room = MOST_LANDMARKS - self.landmarks.len();
+        self.landmarks.extend(landmarks.into_iter().filter(|landmark| landmark.at <= head.until).take(room));
     }
 
     /// Looks whether the chunks of the last segment are whole; what follows a broken one is left out. Returns where the good part ends.
     fn look_at_the_end(&mut self, good: u64) -> u64 {
         let last = self.segments.len() - 1;
-        let chunks = self.segments[last].chunks.clone();
-        let Some(broken) = chunks.iter().position(|place| self.packed(*place).is_none()) else { return good };
-        self.segments[last].chunks.truncate(broken);
-        self.end = match broken.checked_sub(1) {
-            Some(before) => chunks[before].head.until,
-            None => self.segments[last].at,
-        };
-        let end = self.end;
-        self.landmarks.retain(|landmark| landmark.at <= end);
-        chunks[broken].offset
+        let mut end = self.segments[last].at;
+        for place in self.places_of(last).1 {
+            let offset = self.places[place];
+            let Some((head, _)) = self.chunk_at(offset) else {
+                self.places.truncate(place);
+                self.end = end;
+                self.landmarks.retain(|landmark| landmark.at <= end);
+                return offset & !LOST;
+            };
+            end = head.until;
+        }
+        good
     }
 }
 
@@ -315,36 +359,5 @@ fn read_header(source: &mut Box<dyn Source>, size: u64) -> Result<Header, String
         ));
     }
     let header: Header = serde_json::from_slice(&text).map_err(|_| broken.to_owned())?;
-    if is_sane(header.started) { Ok(header) } else { Err(broken.to_owned()) }
-}
-
-/// True for times with which can be reckoned without fear: no machine of this program lives outside of them.
-pub(super) fn is_sane(time: Timestamp) -> bool {
-    // From 1970 to 2242; the years that nanoseconds in 64 bits can name end in 2262.
-    (0..8_600_000_000).contains(&time.as_second())
-}
-
-/// The messages of an unpacked chunk; `None` if they are not what the head says.
-fn split(mut raw: &[u8], from: Micros, until: Micros) -> Option<Vec<Timed>> {
-    let mut messages = Vec::new();
-    let mut before = from;
-    while !raw.is_empty() {
-        let (length, rest) = raw.split_first_chunk::<4>()?;
-        let (at, rest) = rest.split_first_chunk::<8>()?;
-        let at = u64::from_le_bytes(*at);
-        if at < before || at > until {
-            return None;
-        }
-        before = at;
-        let (message, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
-        let message = decode::<Message>(message).filter(|message| message.at().is_none_or(is_sane));
-        messages.push(Timed { at, message });
-        raw = rest;
-    }
-    Some(messages)
-}
-
-fn decode<T: DeserializeOwned>(raw: &[u8]) -> Option<T> {
-    let mut deserializer = rmp_serde::Deserializer::from_read_ref(raw);
-    T::deserialize(&mut deserializer).ok()
+    if is_sane(header.started) && header.targets.len() <= MOST_TARGETS { Ok(header) } else { Err(broken.to_owned()) }
 }

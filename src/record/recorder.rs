@@ -6,6 +6,8 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, channel, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -13,10 +15,16 @@ use super::JournalError;
 use super::format::{Header, Micros};
 use super::writer::{CHUNK, Writer};
 use crate::app::{Message, Model, PromptKind, action};
-use crate::fabric::{Text, Timestamp};
+use crate::fabric::{Observation, Text, Timestamp};
 
 /// How many messages may wait for the disk: some minutes of many targets.
 const WAITING_MESSAGES: usize = 16_384;
+
+/// How many bytes may wait for it, about.
+const WAITING_BYTES: usize = 32 << 20;
+
+/// What a message, a fact or a counter takes besides its texts, about.
+const EACH: usize = 256;
 
 /// How long the end may take.
 const END_DEADLINE: Duration = Duration::from_secs(2);
@@ -27,7 +35,9 @@ pub struct Recorder {
     file: PathBuf,
     begun: Instant,
     /// `None` once the recording has stopped.
-    messages: Option<SyncSender<(Micros, Message)>>,
+    messages: Option<SyncSender<(Micros, usize, Message)>>,
+    /// How many bytes wait for the disk, about.
+    waiting: Arc<AtomicUsize>,
     /// Why the writer ended before its time.
     failure: Receiver<String>,
     ended: Receiver<()>,
@@ -79,9 +89,11 @@ impl Recorder {
         let (fails, failure) = channel();
         let (ends, ended) = channel();
         let begun = Instant::now();
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let written = Arc::clone(&waiting);
         std::thread::Builder::new().name("rdmascope-record".to_owned()).spawn(move || {
             let now = || micros(begun.elapsed());
-            if let Err(error) = write(&mut writer, &queue, now) {
+            if let Err(error) = write(&mut writer, &queue, &written, now) {
                 let _ = fails.send(error.to_string());
             }
             drop(ends);
@@ -90,6 +102,7 @@ impl Recorder {
             file: file.to_owned(),
             begun,
             messages: Some(messages),
+            waiting,
             failure,
             ended,
             secrets: BTreeSet::new(),
@@ -128,9 +141,15 @@ impl Recorder {
             }
         };
         let Some(messages) = &self.messages else { return };
-        match messages.try_send((micros(self.begun.elapsed()), message)) {
+        let bytes = bytes_of(&message);
+        let too_slow = "the disk does not keep up; record to a faster one";
+        // Counted before it is handed over: the writer must not take off what was never put on.
+        if self.waiting.fetch_add(bytes, Ordering::Relaxed) + bytes > WAITING_BYTES {
+            return self.stop(too_slow);
+        }
+        match messages.try_send((micros(self.begun.elapsed()), bytes, message)) {
             Ok(()) => {}
-            Err(TrySendError::Full(_)) => self.stop("the disk does not keep up; record to a faster one"),
+            Err(TrySendError::Full(_)) => self.stop(too_slow),
             Err(TrySendError::Disconnected(_)) => {
                 let why = self.failure.try_recv().unwrap_or_else(|_| "the part that writes it has failed".to_owned());
                 self.stop(&why);
@@ -174,7 +193,8 @@ impl Drop for Recorder {
 /// Writes what comes until nobody is left who could send more.
 fn write<W: Write>(
     writer: &mut Writer<W>,
-    queue: &Receiver<(Micros, Message)>,
+    queue: &Receiver<(Micros, usize, Message)>,
+    waiting: &AtomicUsize,
     now: impl Fn() -> Micros,
 ) -> std::io::Result<()> {
     loop {
@@ -183,13 +203,81 @@ fn write<W: Write>(
             None => CHUNK,
         };
         match queue.recv_timeout(Duration::from_micros(wait)) {
-            Ok((at, message)) => writer.take(at, message)?,
+            Ok((at, bytes, message)) => {
+                writer.take(at, message)?;
+                waiting.fetch_sub(bytes, Ordering::Relaxed);
+            }
             Err(RecvTimeoutError::Timeout) => writer.flush()?,
             Err(RecvTimeoutError::Disconnected) => return writer.flush(),
         }
     }
 }
 
+/// How many bytes a message takes, about: its texts, and so much for each thing in it.
+fn bytes_of(message: &Message) -> usize {
+    let texts = |observation: &Arc<Observation>| observation.stdout.len() + observation.stderr.len() + EACH;
+    EACH + match message {
+        Message::Sample(sample) => {
+            let things = sample.facts.len() + sample.counters.len() + sample.gauges.len();
+            EACH * things + sample.observation.as_ref().map_or(0, texts)
+        }
+        Message::Report { report, .. } => {
+            EACH * report.facts.len() + report.observations.iter().map(texts).sum::<usize>()
+        }
+        _ => EACH,
+    }
+}
+
 fn micros(time: Duration) -> Micros {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Mutex, PoisonError};
+
+    use super::*;
+    use crate::app::{Options, Target, TargetKind};
+    use crate::fabric::{Report, SourceId, TargetId};
+
+    /// A disk that writes nothing while somebody holds it.
+    struct Disk(Arc<Mutex<()>>);
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            drop(self.0.lock().unwrap_or_else(PoisonError::into_inner));
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_disk_that_hangs_stops_the_recording_before_much_memory_is_full() {
+        let at = Timestamp::from_second(1_800_000_000).expect("a time");
+        let targets = vec![(TargetId::new("a"), Target::new(TargetKind::Linux))];
+        let model = Model::new(targets, Options::default(), at);
+        let header = Header::of(&model, at, (80, 24));
+        let disk = Arc::new(Mutex::new(()));
+        let mut recorder =
+            Recorder::start(Path::new("x.rec"), Disk(Arc::clone(&disk)), &header, model.clone()).expect("a thread");
+        let hangs = disk.lock().expect("nobody panics");
+        let observation = Observation::of_text("linux.devices", &"x".repeat(1 << 20));
+        let (target, probe) = (TargetId::new("a"), SourceId::new("linux.devices"));
+        let report = Report { target, probe, observations: vec![observation.into()], facts: Vec::new() };
+        let message = Message::Report { at, report };
+        let mut taken = 0;
+        while recorder.is_running() && taken < 100 {
+            let note = recorder.note(&model, &message);
+            recorder.take(note, &model);
+            taken += 1;
+        }
+        // The one that the writer holds counts, too, until it is written.
+        assert!((31..=34).contains(&taken), "{taken}");
+        let told = recorder.problem().unwrap_or_default();
+        assert!(told.starts_with("recording to x.rec has stopped: the disk does not keep up;"), "{told}");
+        drop(hangs);
+    }
 }

@@ -3,12 +3,15 @@
 //! by himself; then both screens live on side by side, and the viewer can go back to the other at any time.
 
 mod feed;
+mod journey;
 
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
 use self::feed::{Feed, Item};
+use self::journey::{Journey, Loading};
+use super::chunk::Keyframe;
 use super::format::Micros;
 use super::position::{self, Span, written};
 use super::reader::Recording;
@@ -45,7 +48,14 @@ pub struct Player {
     size: (u16, u16),
     position: Micros,
     feed: Feed,
+    /// On the way to where.
+    journey: Option<Journey>,
+    /// So much of the recording should have been played by now, and was not for want of time.
+    behind: Micros,
+    loading: Option<Loading>,
     notice_left: Duration,
+    /// True while the sentence about the replay is the one that tells where the player goes.
+    going_is_told: bool,
     /// Messages of kinds that this program does not know.
     unknown: u64,
     revision: u64,
@@ -72,12 +82,16 @@ impl Player {
             aside: None,
             size: (80, 24),
             position: 0,
-            feed: Feed::end(0),
+            feed: Feed::start(0),
+            journey: None,
+            behind: 0,
+            loading: None,
             notice_left: Duration::ZERO,
+            going_is_told: false,
             unknown: 0,
             revision: 0,
         };
-        player.rebuild(player.recording.segment_at(0));
+        player.start();
         if let Some(loss) = player.recording.loss(&player.zone) {
             player.say(loss);
         }
@@ -104,8 +118,9 @@ impl Player {
         self.unknown
     }
 
-    /// Lets time pass.
-    pub fn advance(&mut self, passed: Duration) {
+    /// Lets time pass. Messages are taken in as long as `more` says that there is time for it, and at least one if there
+    /// are any; what is left is taken in at the next call.
+    pub fn advance(&mut self, passed: Duration, more: &mut dyn FnMut() -> bool) {
         let passed = passed.min(LONGEST_STEP);
         if self.replay().notice.is_some() {
             self.notice_left = self.notice_left.saturating_sub(passed);
@@ -114,12 +129,27 @@ impl Player {
                 self.revision += 1;
             }
         }
+        if self.is_under_way() {
+            self.go_on(more);
+            return;
+        }
         if self.replay().paused {
             return;
         }
-        let to = self.position + micros(self.replay().speed.of(passed));
-        self.go_on_to(to);
-        self.pass_over_gap();
+        let speed = self.replay().speed;
+        let to = self.position + self.behind + micros(speed.of(passed));
+        if self.play_to(to, more) {
+            self.behind = 0;
+            self.pass_over_gap();
+        } else {
+            // A machine that cannot play so fast plays as fast as it can.
+            self.behind = to.saturating_sub(self.position).min(micros(speed.of(LONGEST_STEP)));
+        }
+    }
+
+    /// True while there is more to do than there was time for: time should pass in small steps then.
+    pub fn is_busy(&self) -> bool {
+        self.is_under_way() || self.behind > 0
     }
 
     /// Takes in what comes from the viewer's terminal; returns what is to be done outside.
@@ -186,42 +216,36 @@ impl Player {
         effects
     }
 
-    /// Moves in the recording.
+    /// Moves in the recording. To another moment it only sets out: [`Self::go_on`] or [`Self::finish`] go there.
     pub fn control(&mut self, control: Control) {
         self.revision += 1;
         match control {
-            Control::Pause if self.is_at_end() && self.replay().paused => {
-                self.seek(0);
+            Control::Pause if self.destination() >= self.recording.end() && self.replay().paused => {
+                self.set_out(0, None);
                 self.replay_mut().paused = false;
             }
-            Control::Pause => self.replay_mut().paused ^= true,
+            Control::Pause => {
+                self.behind = 0;
+                self.replay_mut().paused ^= true;
+            }
             Control::Faster => self.replay_mut().speed = self.replay().speed.faster(),
             Control::Slower => self.replay_mut().speed = self.replay().speed.slower(),
             Control::Seek(seconds) => {
-                let distance = u64::from(seconds.unsigned_abs()) * 1_000_000;
-                self.seek(if seconds < 0 {
-                    self.position.saturating_sub(distance)
-                } else {
-                    self.position.saturating_add(distance)
-                });
+                let (from, distance) = (self.destination(), u64::from(seconds.unsigned_abs()) * 1_000_000);
+                let to = if seconds < 0 { from.saturating_sub(distance) } else { from.saturating_add(distance) };
+                self.set_out(to, None);
             }
-            Control::Start => self.seek(0),
-            Control::End => self.seek(self.recording.end()),
+            Control::Start => self.set_out(0, None),
+            Control::End => self.set_out(self.recording.end(), None),
             Control::Enter => self.replay_mut().entry = Some(Editing::new(Purpose::Position, "")),
             Control::Landmark { forward } => self.go_to_landmark(forward),
             Control::StepMessage => {
                 self.replay_mut().paused = true;
-                self.recorded(|player| {
-                    if let Some(at) = player.next_at() {
-                        player.take_next();
-                        player.position = at;
-                    }
-                });
-                self.moved();
+                self.step();
             }
             Control::StepSecond => {
                 self.replay_mut().paused = true;
-                self.go_on_to(self.position + 1_000_000);
+                self.set_out(self.destination() + 1_000_000, None);
             }
             Control::Follow if self.aside.is_some() => self.follow(),
             Control::Follow => {
@@ -229,30 +253,6 @@ impl Player {
                 self.replay_mut().following = false;
             }
         }
-    }
-
-    /// Goes to a moment: the model and the recorded screen are then as they were when it was live.
-    pub fn seek(&mut self, to: Micros) {
-        self.revision += 1;
-        let to = to.min(self.recording.end());
-        let segment = self.recording.segment_at(to);
-        if to < self.position || self.position < self.recording.begins(segment) {
-            self.rebuild(segment);
-        }
-        self.recorded(|player| player.fold_until(to));
-        self.position = to;
-        self.moved();
-    }
-
-    /// Starts anew from the keyframe of a segment, or from the nearest one before it that can be read.
-    fn rebuild(&mut self, segment: usize) {
-        let (found, model) = (1..=segment)
-            .rev()
-            .find_map(|earlier| Some((earlier, self.recording.keyframe(earlier)?)))
-            .unwrap_or_else(|| (0, blank(&self.recording)));
-        self.recorded(|player| player.adopt(model));
-        self.feed = Feed::start(found);
-        self.position = self.recording.begins(found);
     }
 
     fn adopt(&mut self, model: Model) {
@@ -297,11 +297,14 @@ impl Player {
         self.replay_mut().following = true;
     }
 
-    fn go_on_to(&mut self, to: Micros) {
+    /// Plays up to a moment; false if there was no time for all of it.
+    fn play_to(&mut self, to: Micros, more: &mut dyn FnMut() -> bool) -> bool {
         let end = self.recording.end();
         let shown = self.position / 1_000_000;
-        let folded = self.recorded(|player| player.fold_until(to.min(end)));
-        self.position = to.min(end);
+        let (folded, complete) = self.recorded(|player| player.fold_until(to.min(end), more));
+        if complete {
+            self.position = to.min(end);
+        }
         if folded || self.position / 1_000_000 != shown {
             self.revision += 1;
         }
@@ -311,6 +314,7 @@ impl Player {
             self.say(loss.unwrap_or_else(|| "this is the end of the recording".to_owned()));
         }
         self.moved();
+        complete
     }
 
     fn pass_over_gap(&mut self) {
@@ -321,16 +325,12 @@ impl Player {
         self.moved();
     }
 
-    fn is_at_end(&self) -> bool {
-        self.position >= self.recording.end()
-    }
-
     fn moved(&mut self) {
         self.replay_mut().position = Duration::from_micros(self.position);
     }
 
     fn go_to_landmark(&mut self, forward: bool) {
-        let here = self.position;
+        let here = self.destination();
         let landmarks = self.recording.landmarks();
         let found = if forward {
             landmarks.iter().find(|landmark| landmark.at > here)
@@ -340,25 +340,25 @@ impl Player {
         let Some(landmark) = found.cloned() else {
             return self.say(format!("nothing broke {} this moment", if forward { "after" } else { "before" }));
         };
-        self.seek(landmark.at);
-        self.say(format!("{}  {}", written(landmark.at), landmark.text));
+        self.set_out(landmark.at, Some(format!("{}  {}", written(landmark.at), landmark.text)));
     }
 
     fn go_to(&mut self, text: &str) {
         let span = Span {
             started: self.recording.header().started,
             end: self.recording.end(),
-            here: self.position,
+            here: self.destination(),
             zone: self.zone.clone(),
         };
         match position::read(text, &span) {
-            Ok(to) => self.seek(to),
+            Ok(to) => self.set_out(to, None),
             Err(why) => self.say(why),
         }
     }
 
     fn say(&mut self, text: String) {
         self.replay_mut().notice = Some(text);
+        self.going_is_told = false;
         self.notice_left = NOTICE;
         self.revision += 1;
     }
@@ -379,17 +379,23 @@ impl Player {
         self.feed.next_at(&mut self.recording)
     }
 
-    /// Takes in all messages up to a moment; true if there were any.
-    fn fold_until(&mut self, to: Micros) -> bool {
-        let mut folded = false;
-        while self.next_at().is_some_and(|at| at <= to) {
+    /// Takes in the messages up to a moment, as long as `more` says that there is time: whether there were any, and
+    /// whether these were all.
+    fn fold_until(&mut self, to: Micros, more: &mut dyn FnMut() -> bool) -> (bool, bool) {
+        let (mut folded, mut complete) = (false, true);
+        while let Some(at) = self.next_at().filter(|at| *at <= to) {
+            if folded && !more() {
+                complete = false;
+                break;
+            }
             self.take_next();
+            self.position = self.position.max(at);
             folded = true;
         }
-        if let Some((from, until)) = self.feed.broken() {
+        if complete && let Some((from, until)) = self.feed.broken() {
             self.say(format!("the recording is broken from {} to {}", written(from), written(until)));
         }
-        folded
+        (folded, complete)
     }
 
     fn take_next(&mut self) {
@@ -403,11 +409,12 @@ impl Player {
                 }
                 None => self.unknown += 1,
             },
-            Some(Item::Broken { segment, .. }) => {
-                if let Some(model) = segment.and_then(|segment| self.recording.keyframe(segment)) {
+            Some(Item::Broken(segment)) => {
+                let keyframe = segment.and_then(|segment| self.recording.keyframe(segment));
+                if let Some(model) = keyframe.and_then(Keyframe::model) {
                     self.adopt(model);
                 }
-                self.feed = segment.map_or_else(|| Feed::end(self.recording.segments()), Feed::start);
+                self.feed = Feed::start(segment.unwrap_or(self.recording.segments()));
             }
             None => {}
         }

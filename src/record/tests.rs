@@ -2,16 +2,21 @@
 
 use std::io::Cursor;
 use std::path::Path;
+use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
 
-use super::format::{Head, Header, LONGEST_CHUNK, MAGIC, Micros, SCHEMA};
-use super::packing::Unpacker;
-use super::reader::{Recording, Timed};
-use super::writer::Writer;
+use super::chunk::Timed;
+use super::format::{
+    Head, Header, Kind, LONGEST_CHUNK, LONGEST_LANDMARKS, LONGEST_LANDMARKS_IN_ALL, Landmark, MAGIC, MOST_LANDMARKS,
+    MOST_TARGETS, Micros, SCHEMA,
+};
+use super::packing::{Packer, Unpacker};
+use super::reader::Recording;
+use super::writer::{KEYFRAME_MESSAGES, Writer};
 use super::{JournalError, Player};
-use crate::app::{Message, Model, Options, Severity, Target, TargetKind};
+use crate::app::{Control, Message, Model, Options, Severity, Target, TargetKind};
 use crate::fabric::{TargetId, Text, Timestamp};
 
 const SECOND: Micros = 1_000_000;
@@ -304,6 +309,194 @@ fn behind_a_broken_head_the_next_keyframe_is_found() {
     broken.seek(first + 20 * SECOND);
     let told = broken.model().mode.replay().and_then(|replay| replay.notice.clone());
     assert!(told.is_some_and(|told| told.starts_with("the recording is broken from 00:00:0")));
+}
+
+/// A chunk that is a stream of its own.
+fn chunk(kind: Kind, raw: &[u8], at: Micros) -> Vec<u8> {
+    let packed = Packer::new().and_then(|mut packer| packer.pack(raw)).expect("packed");
+    let mut bytes = Head::new(kind, raw.len(), at, at, &packed).bytes().to_vec();
+    bytes.extend_from_slice(&packed);
+    bytes
+}
+
+fn encoded<T: serde::Serialize>(value: &T) -> Vec<u8> {
+    let mut raw = Vec::new();
+    super::writer::encode(&mut raw, value).expect("encoded");
+    raw
+}
+
+fn landmarks(count: usize, length: usize) -> Vec<Landmark> {
+    (0..count).map(|number| Landmark { at: 0, text: Text::new(&"x".repeat(1 + number % length)) }).collect()
+}
+
+#[test]
+fn a_small_file_with_endless_landmarks_opens_with_a_few_of_them() {
+    let mut bytes = recorded(&[]);
+    // Longer than a chunk of them may be: passed over.
+    let long = encoded(&landmarks(9_000, 400));
+    assert!(long.len() > LONGEST_LANDMARKS);
+    bytes.extend(chunk(Kind::Landmarks, &long, 0));
+    let some = encoded(&landmarks(2_000, 1));
+    for _ in 0..3_000 {
+        bytes.extend(chunk(Kind::Landmarks, &some, 0));
+    }
+    let recording = open(&bytes).expect("a recording");
+    assert_eq!(recording.landmarks().len(), MOST_LANDMARKS);
+    assert!(recording.landmarks().iter().all(|landmark| landmark.text.len() == 1));
+    // What unpacks to a lot and is nothing is not unpacked again and again.
+    let nothing = chunk(Kind::Landmarks, &vec![0; LONGEST_LANDMARKS], 0);
+    let mut bytes = recorded(&[]);
+    (0..LONGEST_LANDMARKS_IN_ALL / LONGEST_LANDMARKS).for_each(|_| bytes.extend_from_slice(&nothing));
+    bytes.extend(chunk(Kind::Landmarks, &some, 0));
+    assert_eq!(open(&bytes).expect("a recording").landmarks(), []);
+}
+
+#[test]
+fn a_writer_keeps_to_as_many_landmarks_as_are_read() {
+    let errors = 30_000i64;
+    let messages: Vec<_> =
+        (0..errors).map(|number| (number.unsigned_abs(), notice(number / 1_000, Severity::Error))).collect();
+    let recording = open(&recorded(&messages)).expect("a recording");
+    assert_eq!(recording.landmarks().len(), MOST_LANDMARKS);
+    assert!(recording.landmarks().is_sorted_by_key(|landmark| landmark.at));
+}
+
+#[test]
+fn messages_that_come_thick_and_fast_get_keyframes_too() {
+    let messages: Vec<_> = (0..50_000u64).map(|number| (number, Message::Withdrawn { id: number })).collect();
+    let mut recording = open(&recorded(&messages)).expect("a recording");
+    // None before the first, one at the start, and two more, all within a second.
+    assert_eq!(recording.segments(), 4);
+    for segment in 0..recording.segments() {
+        let mut unpacker = Unpacker::new().expect("memory");
+        let mut count = 0;
+        for chunk in 0..recording.chunks(segment) {
+            count += recording.messages(segment, chunk, &mut unpacker).expect("whole").count();
+        }
+        assert!(count <= KEYFRAME_MESSAGES, "{count}");
+    }
+    let timed = |(at, message): &(Micros, Message)| Timed { at: *at, message: Some(message.clone()) };
+    assert_eq!(read(&mut recording), messages.iter().map(timed).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_keyframe_that_is_a_bomb_is_not_unpacked() {
+    let bomb = vec![0; 16 << 20];
+    let mut bytes = recorded(&messages(3));
+    for _ in 0..7 {
+        bytes.extend(chunk(Kind::KeyframePart, &bomb, 3 * SECOND));
+    }
+    bytes.extend(chunk(Kind::Keyframe, &bomb, 3 * SECOND));
+    let mut recording = open(&bytes).expect("a recording");
+    assert_eq!(recording.segments(), 3);
+    let keyframe = recording.keyframe(2).expect("short enough");
+    assert!(keyframe.is_bomb());
+    assert!(keyframe.model().is_none());
+    let mut player = Player::new(recording, TimeZone::UTC);
+    player.seek(Micros::MAX);
+    assert_eq!(player.model().events.len(), 3);
+}
+
+#[test]
+fn too_many_targets_are_no_header() {
+    let of = |count: usize| {
+        let mut header = header();
+        header.targets = vec![header.targets[0].clone(); count];
+        let text = serde_json::to_vec(&header).expect("a text");
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend_from_slice(&SCHEMA.to_le_bytes());
+        bytes.extend_from_slice(&u32::try_from(text.len()).expect("short").to_le_bytes());
+        bytes.extend_from_slice(&crc32fast::hash(&text).to_le_bytes());
+        bytes.extend_from_slice(&text);
+        bytes
+    };
+    assert!(open(&of(MOST_TARGETS)).is_ok());
+    assert!(refused(&of(MOST_TARGETS + 1)).contains("whose start is broken"));
+}
+
+#[test]
+fn broken_heads_are_searched_behind_only_so_far_in_all() {
+    let whole = recorded(&messages(3));
+    let keyframe = |second: Micros| chunk(Kind::Keyframe, &encoded(&model()), second * SECOND);
+    // Each hole is as long as a search; the third one is too much.
+    let mut bytes = whole.clone();
+    for second in 3..6 {
+        bytes.extend(std::iter::repeat_n(0u8, (32 << 20) - 1000));
+        bytes.extend(keyframe(second));
+    }
+    let recording = open(&bytes).expect("a recording");
+    assert_eq!((recording.segments(), recording.end()), (4, 4 * SECOND));
+    assert!(recording.loss(&TimeZone::UTC).is_some_and(|told| told.starts_with("the recording ends at 08:00:04; 32")));
+    // A head across the end of a piece is found.
+    for short in [1, 20, 33] {
+        let mut bytes = whole.clone();
+        bytes.extend(std::iter::repeat_n(0u8, (1 << 20) - short));
+        bytes.extend(keyframe(3));
+        assert_eq!(open(&bytes).expect("a recording").end(), 3 * SECOND, "{short}");
+    }
+}
+
+#[test]
+fn the_way_to_a_moment_is_gone_in_slices_and_keys_work_meanwhile() {
+    let recording = || open(&recorded(&messages(400))).expect("a recording");
+    let (mut player, mut whole) = (Player::new(recording(), TimeZone::UTC), Player::new(recording(), TimeZone::UTC));
+    let notice = |player: &Player| player.model().mode.replay().and_then(|replay| replay.notice.clone());
+    let position = |player: &Player| Micros::try_from(player.position().as_micros()).expect("short");
+    player.control(Control::Pause);
+    // Within the first segment, ten messages at a time.
+    let slice = |player: &mut Player| {
+        let mut left = 9;
+        player.advance(Duration::from_millis(16), &mut || {
+            left -= 1;
+            left >= 0
+        });
+    };
+    player.control(Control::Seek(25));
+    assert!(player.is_under_way());
+    slice(&mut player);
+    assert_eq!((position(&player), notice(&player).as_deref()), (9 * SECOND + 1, Some("going to 00:00:25 ...")));
+    assert_eq!(player.model().events.len(), 10);
+    // Keys work, another wish counts from where the player goes to, and a step is done there.
+    player.take(Message::Action(Text::new("panel-events")));
+    assert!(player.model().mode.replay().is_some_and(|replay| !replay.following));
+    player.control(Control::Seek(-2));
+    player.control(Control::StepMessage);
+    slice(&mut player);
+    assert_eq!((position(&player), notice(&player).as_deref()), (19 * SECOND + 1, Some("going to 00:00:23 ...")));
+    slice(&mut player);
+    assert_eq!((position(&player), notice(&player)), (23 * SECOND + 1, None));
+    assert!(!player.is_busy());
+    // Elsewhere by a keyframe, which comes from a thread.
+    for to in [390, 5, 200] {
+        player.control(Control::Start);
+        player.control(Control::Seek(to));
+        let mut slices = 0u32;
+        while player.is_under_way() {
+            slice(&mut player);
+            slices += 1;
+            std::thread::yield_now();
+        }
+        assert!(slices > 0);
+        whole.seek(u64::from(to.unsigned_abs()) * SECOND);
+        assert_eq!(position(&player), position(&whole));
+        assert_eq!(player.model().events, whole.model().events, "at {to}");
+    }
+    // What broke is told there, and not before.
+    player.control(Control::Start);
+    player.control(Control::Landmark { forward: true });
+    player.finish();
+    assert_eq!(notice(&player).as_deref(), Some("00:00:05  a: n5"));
+}
+
+#[test]
+fn who_plays_faster_than_there_is_time_for_catches_up() {
+    let mut player = Player::new(open(&recorded(&messages(400))).expect("a recording"), TimeZone::UTC);
+    (0..6).for_each(|_| player.control(Control::Faster));
+    player.advance(Duration::from_millis(500), &mut || false);
+    assert_eq!((player.model().events.len(), player.is_busy()), (1, true));
+    player.advance(Duration::ZERO, &mut || true);
+    assert_eq!((player.position(), player.is_busy()), (Duration::from_secs(32), false));
+    assert_eq!(player.model().events.len(), 32);
 }
 
 #[test]

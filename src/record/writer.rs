@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::format::{
-    Head, Header, Kind, LONGEST_CHUNK, LONGEST_HEADER, LONGEST_KEYFRAME, Landmark, MAGIC, Micros, SCHEMA,
+    Head, Header, Kind, LONGEST_CHUNK, LONGEST_HEADER, LONGEST_KEYFRAME, LONGEST_LANDMARKS_IN_ALL, Landmark, MAGIC,
+    MOST_LANDMARKS, MOST_TARGETS, Micros, SCHEMA,
 };
 use super::packing::Packer;
 use crate::app::{Message, Model, Severity, update};
@@ -28,6 +29,12 @@ const KEYFRAME_SHARE: usize = 4;
 /// The longest time between two keyframes.
 const LATEST_KEYFRAME: Micros = 600_000_000;
 
+/// The most messages from one keyframe to the next: who goes to a moment takes in no more than these.
+pub const KEYFRAME_MESSAGES: usize = 20_000;
+
+/// How many landmarks stand in one chunk. A text of a target is at most two kilobytes long, so they stay below the longest chunk of them.
+const LANDMARKS_AT_ONCE: usize = 256;
+
 /// The longest part of a keyframe.
 const PART: usize = 8 << 20;
 
@@ -43,9 +50,12 @@ pub struct Writer<W: Write> {
     keyframe_at: Micros,
     keyframe_bytes: usize,
     since_keyframe: usize,
+    messages_since_keyframe: usize,
     /// Number of the last event that was looked at.
     last_event: u64,
     landmarks: Vec<Landmark>,
+    /// How many were written, and in how many bytes.
+    landmarks_written: (usize, usize),
     failed: bool,
 }
 
@@ -53,8 +63,8 @@ impl<W: Write> Writer<W> {
     /// Writes the start of a recording: its header, and the model as it is now.
     pub fn new(mut out: W, header: &Header, model: Model) -> io::Result<Self> {
         let text = serde_json::to_vec(header).map_err(io::Error::other)?;
-        if text.len() > LONGEST_HEADER {
-            return Err(io::Error::other("the names of the targets are too long for the header of a recording"));
+        if text.len() > LONGEST_HEADER || header.targets.len() > MOST_TARGETS {
+            return Err(io::Error::other("there are too many targets for the header of a recording"));
         }
         let mut start = MAGIC.to_vec();
         start.extend_from_slice(&SCHEMA.to_le_bytes());
@@ -73,8 +83,10 @@ impl<W: Write> Writer<W> {
             keyframe_at: 0,
             keyframe_bytes: 0,
             since_keyframe: 0,
+            messages_since_keyframe: 0,
             last_event,
             landmarks: Vec::new(),
+            landmarks_written: (0, 0),
             failed: false,
         };
         writer.keyframe()?;
@@ -111,7 +123,8 @@ impl<W: Write> Writer<W> {
         }
         drop(update(&mut self.model, message));
         self.note_landmarks(at);
-        if self.chunk.len() >= FULL_CHUNK {
+        self.messages_since_keyframe += 1;
+        if self.chunk.len() >= FULL_CHUNK || self.messages_since_keyframe >= KEYFRAME_MESSAGES {
             self.flush()?;
         }
         Ok(())
@@ -132,15 +145,11 @@ impl<W: Write> Writer<W> {
             self.chunk = chunk;
             self.chunk.clear();
         }
-        if !self.landmarks.is_empty() {
-            let landmarks = std::mem::take(&mut self.landmarks);
-            let mut raw = Vec::new();
-            encode(&mut raw, &landmarks).map_err(io::Error::other)?;
-            self.write_whole(Kind::Landmarks, &raw)?;
-        }
+        self.write_landmarks()?;
         let since = self.until.saturating_sub(self.keyframe_at);
         let worth_it = self.since_keyframe >= self.keyframe_bytes * KEYFRAME_SHARE || since >= LATEST_KEYFRAME;
-        if since >= KEYFRAME && worth_it && self.since_keyframe > 0 {
+        let is_due = since >= KEYFRAME && worth_it || self.messages_since_keyframe >= KEYFRAME_MESSAGES;
+        if is_due && self.since_keyframe > 0 {
             self.keyframe()?;
         }
         self.out.flush()
@@ -158,6 +167,7 @@ impl<W: Write> Writer<W> {
         self.keyframe_at = self.until;
         self.keyframe_bytes = raw.len();
         self.since_keyframe = 0;
+        self.messages_since_keyframe = 0;
         if raw.len() > LONGEST_KEYFRAME {
             return Ok(());
         }
@@ -167,6 +177,22 @@ impl<W: Write> Writer<W> {
             self.write_whole(kind, part)?;
         }
         self.packer.restart()
+    }
+
+    /// Writes the landmarks that wait, as many as a file may have.
+    fn write_landmarks(&mut self) -> io::Result<()> {
+        for landmarks in std::mem::take(&mut self.landmarks).chunks(LANDMARKS_AT_ONCE) {
+            let (count, bytes) = self.landmarks_written;
+            let landmarks = &landmarks[..landmarks.len().min(MOST_LANDMARKS - count)];
+            let mut raw = Vec::new();
+            encode(&mut raw, &landmarks).map_err(io::Error::other)?;
+            if landmarks.is_empty() || bytes + raw.len() > LONGEST_LANDMARKS_IN_ALL {
+                break;
+            }
+            self.landmarks_written = (count + landmarks.len(), bytes + raw.len());
+            self.write_whole(Kind::Landmarks, &raw)?;
+        }
+        Ok(())
     }
 
     /// Remembers the events of the last message that someone may want to go to.

@@ -59,6 +59,7 @@ fn a_kill_costs_a_second_at_most_and_the_rest_replays_in_the_console() {
     assert!(lost.as_secs_f64() < 2.5, "{lost:?} were lost");
     let mut player = Player::new(recording, TimeZone::UTC);
     player.control(rdmascope::app::Control::End);
+    player.finish();
     assert!(player.model().events.iter().any(|event| event.text.starts_with("connected")));
 
     let mut console = start(home.path(), PROGRAM, &["replay", name]);
@@ -106,7 +107,10 @@ fn a_full_disk_stops_the_recording_and_not_the_console() {
     // What fitted can be replayed.
     let recording = Recording::open(&file).expect("a recording");
     assert!(recording.loss(&TimeZone::UTC).is_some_and(|loss| loss.starts_with("the recording ends at ")));
-    Player::new(recording, TimeZone::UTC).control(rdmascope::app::Control::End);
+    let mut player = Player::new(recording, TimeZone::UTC);
+    player.control(rdmascope::app::Control::End);
+    player.finish();
+    assert!(player.position() > Duration::ZERO);
 }
 
 #[test]
@@ -123,6 +127,7 @@ fn signals_write_what_is_there() {
     assert_eq!(recording.loss(&TimeZone::UTC), None);
     let mut player = Player::new(recording, TimeZone::UTC);
     player.control(rdmascope::app::Control::End);
+    player.finish();
     assert_eq!(player.model().screen.panel, rdmascope::app::screen::Panel::Events, "the last key is there");
 }
 

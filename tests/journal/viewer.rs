@@ -10,6 +10,12 @@ use rdmascope::record::Player;
 
 use crate::live::{self, Live, SECOND, drawn, same, session, start, text};
 
+/// Goes all the way.
+fn go(player: &mut Player, control: Control) {
+    player.control(control);
+    player.finish();
+}
+
 #[test]
 fn the_viewers_keys_give_him_a_view_of_his_own_and_the_way_back() {
     let (mut player, moments) = session().replay();
@@ -86,6 +92,7 @@ fn the_viewer_goes_to_times_and_to_what_broke() {
         let line = live::text(&drawn(player.model(), (80, 24)));
         assert!(line.ends_with(&format!("to time: {text}")), "{line}");
         player.take(live::action(end));
+        player.finish();
         assert_ne!(action::context(player.model()), Context::Filter);
     };
     type_time(&mut player, "3:20", "accept");
@@ -100,25 +107,25 @@ fn the_viewer_goes_to_times_and_to_what_broke() {
     assert_eq!(player.position(), Duration::from_mins(2), "{}", notice(&player));
     assert!(player.model().mode.replay().is_some_and(|replay| replay.following), "nothing was done to the screen");
 
-    player.control(Control::Start);
+    go(&mut player, Control::Start);
     let mut found = Vec::new();
     for _ in 0..4 {
-        player.control(Control::Landmark { forward: true });
+        go(&mut player, Control::Landmark { forward: true });
         found.push((player.position(), notice(&player)));
         let newest = player.model().events.iter().rev().find(|event| event.severity == Severity::Error);
         assert!(newest.is_some_and(|event| found[found.len() - 1].1.ends_with(&event.text)), "{found:?}");
     }
     assert!(found.is_sorted_by(|one, other| one.0 < other.0), "{found:?}");
-    player.control(Control::Landmark { forward: false });
+    go(&mut player, Control::Landmark { forward: false });
     assert_eq!(player.position(), found[2].0);
-    player.control(Control::End);
+    go(&mut player, Control::End);
     assert_eq!(player.position(), Duration::from_micros(end));
-    player.control(Control::Landmark { forward: true });
+    go(&mut player, Control::Landmark { forward: true });
     assert_eq!(notice(&player), "nothing broke after this moment");
-    player.control(Control::Seek(-60));
-    player.control(Control::Seek(10));
+    go(&mut player, Control::Seek(-60));
+    go(&mut player, Control::Seek(10));
     assert_eq!(player.position(), Duration::from_micros(end - 50 * SECOND));
-    player.control(Control::StepSecond);
+    go(&mut player, Control::StepSecond);
     assert_eq!(player.position(), Duration::from_micros(end - 49 * SECOND));
 }
 
@@ -132,7 +139,7 @@ fn a_time_without_anything_is_passed_over() {
     player.control(Control::Pause);
     player.seek(4 * SECOND);
     for _ in 0..20 {
-        player.advance(Duration::from_millis(100));
+        player.advance(Duration::from_millis(100), &mut || true);
     }
     let position = player.position();
     assert!(position > Duration::from_secs(3604) && position < Duration::from_secs(3608), "{position:?}");

@@ -277,7 +277,7 @@ mod tests {
         // The one that the writer holds counts, too, until it is written.
         assert!((31..=34).contains(&taken), "{taken}");
         let told = recorder.problem().unwrap_or_default();
-        assert!(told.starts_with("recording to x.rec has stopped: the disk does not keep up;"), "{told}");
+        assert!(told.starts_with("recording has stopped, the console goes on: the disk does not keep up;"), "{told}");
         drop(hangs);
     }
 }

@@ -96,7 +96,9 @@ fn a_full_disk_stops_the_recording_and_not_the_console() {
     let mut console = start(home.path(), "/bin/sh", &["-c", &script]);
     console.wait_for("REC in the header", PATIENCE, |view| view.has_row(&["LIVE", "REC"]));
     console.keys("8");
-    console.wait_for("what happened", PATIENCE, |view| view.has("recording to ") && !view.has_row(&["LIVE", "REC"]));
+    console.wait_for("what happened", PATIENCE, |view| {
+        view.has("recording has stopped") && !view.has_row(&["LIVE", "REC"])
+    });
     console.wait_for("values all the same", PATIENCE, |view| view.has_row(&["local", "ok"]));
     console.keys(words::HELP);
     console.wait_for("the help", PATIENCE, |view| view.has(words::HELP_TITLE));

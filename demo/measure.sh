@@ -57,7 +57,7 @@ PYTHON
 echo "rdmascope $("$program" --version | cut -d' ' -f2), $(nproc) cores, $(uname -sr), $(date -u +%Y-%m-%d)"
 echo
 row "what" "measured" "goal"
-row "release binary, MB" "$(du -k --apparent-size "$program" | awk '{printf "%.1f", $1 / 1000}')" "< 15"
+row "release binary, MB" "$(stat -L -c %s "$program" | awk '{printf "%.1f", $1 / 1000000}')" "< 15"
 
 for _ in $(seq "$runs"); do
   measure --settle 4 --seconds 2 --complete 'pv-a' --complete '5 up' -- "$program" demo >> "$scratch/demo"

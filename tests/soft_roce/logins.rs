@@ -23,7 +23,7 @@ pub fn config_through(relay: &Relay, guest: &Guest, key: &Path, folder: &Path) -
     let config = folder.join("ssh_config");
     let text = format!(
         "Host through\n  HostName 127.0.0.1\n  Port {}\n  User root\n  IdentityFile \"{}\"\n  IdentitiesOnly yes\n  \
-         UserKnownHostsFile \"{}\"\n  StrictHostKeyChecking yes\n",
+         UserKnownHostsFile \"{}\"\n  StrictHostKeyChecking yes\n  PreferredAuthentications publickey\n",
         relay.port(),
         key.display(),
         known_hosts.display()

@@ -1,4 +1,4 @@
-//! Recognises what our own collector sends to a `/bin/sh -s`: the batch of [`compile`] and the stream of [`block`]. Each
+//! Recognises what our own collector sends to a `/bin/sh -s`: the batch of [`compile`] and the stream of `block`. Each
 //! is compared with what those two make of the sources that the program knows; nothing is interpreted. A piece that is
 //! not known is none that this lab could answer.
 

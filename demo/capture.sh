@@ -25,14 +25,14 @@ shows '5 up'
 session send-keys n n 5
 shows 'throughput'
 # Enough history to fill half of the window.
-sleep 75
+sleep 45
 session send-keys m
 shows 'note of mark A'
 session send-keys 'mtu 1500 on hca-b?' Enter
-session send-keys : ; shows 'palette'
+session send-keys : ; shows 'Palette'
 session send-keys 'hca-a: packet loss' Enter
 shows 'hca-a'
-sleep 25
+sleep 20
 screen=$(session capture-pane -p)
 session send-keys q
 python3 - "$screen" <<'PYTHON'

@@ -164,18 +164,23 @@ impl EngineHandle {
         self.cancelled.cancel();
         self.tasks.close();
         if let Some(runtime) = self.runtime.take() {
-            // Not `block_on`: the caller may be in a runtime of its own.
-            let (done, waited) = std::sync::mpsc::channel();
-            let tasks = self.tasks.clone();
-            runtime.spawn(async move {
-                tasks.wait().await;
-                let _ = done.send(());
-            });
-            let _ = waited.recv_timeout(END_DEADLINE);
-            // A thread that hangs in a driver must not keep the program from ending.
-            runtime.shutdown_background();
+            end(runtime, &self.tasks, END_DEADLINE);
         }
     }
+}
+
+/// Waits until tasks that were told to end have done so, at most for a while, and ends their runtime.
+pub fn end(runtime: Runtime, tasks: &TaskTracker, deadline: Duration) {
+    // Not `block_on`: the caller may be in a runtime of its own.
+    let (done, waited) = std::sync::mpsc::channel();
+    let tasks = tasks.clone();
+    runtime.spawn(async move {
+        tasks.wait().await;
+        let _ = done.send(());
+    });
+    let _ = waited.recv_timeout(deadline);
+    // A thread that hangs in a driver must not keep the program from ending.
+    runtime.shutdown_background();
 }
 
 impl Drop for EngineHandle {

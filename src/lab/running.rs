@@ -27,6 +27,7 @@ use crate::config::Address;
 use crate::config::inventory::Access;
 use crate::config::openssh::{Base, Reading, Surroundings, parse_files};
 use crate::engine::plan::{TargetPlan, Way};
+use crate::engine::run::end;
 use crate::fabric::TargetId;
 use crate::probe::privilege::Become;
 
@@ -247,15 +248,7 @@ impl Drop for Lab {
         self.stop.cancel();
         self.tasks.close();
         if let Some(runtime) = self.runtime.take() {
-            // Not `block_on`: the caller may be in a runtime of its own.
-            let (done, waited) = std::sync::mpsc::channel();
-            let tasks = self.tasks.clone();
-            runtime.spawn(async move {
-                tasks.wait().await;
-                let _ = done.send(());
-            });
-            let _ = waited.recv_timeout(END_DEADLINE);
-            runtime.shutdown_background();
+            end(runtime, &self.tasks, END_DEADLINE);
         }
     }
 }

@@ -6,6 +6,10 @@ use crate::app::model::Model;
 use crate::app::prompt::Answer;
 use crate::app::questions::{self, Front};
 
+/// All of them.
+pub(super) const ALL: [&Action; 8] =
+    [&ACCEPT_KEYS, &ACCEPT_KEY, &REFUSE_KEY, &REFUSE_KEYS, &GIVE_SECRET, &CLEAR_SECRET, &REUSE_SECRET, &REFUSE_SECRET];
+
 pub(super) const ACCEPT_KEYS: Action = Action {
     name: "accept-keys",
     hint: "trust all shown",

@@ -143,18 +143,7 @@ pub fn run(model: &mut Model, name: &str) -> Vec<Effect> {
 
 /// True for the actions that answer an open question.
 pub fn answers(name: &str) -> bool {
-    [
-        &answer::ACCEPT_KEYS,
-        &answer::ACCEPT_KEY,
-        &answer::REFUSE_KEY,
-        &answer::REFUSE_KEYS,
-        &answer::GIVE_SECRET,
-        &answer::CLEAR_SECRET,
-        &answer::REUSE_SECRET,
-        &answer::REFUSE_SECRET,
-    ]
-    .iter()
-    .any(|action| action.name == name)
+    answer::ALL.iter().any(|action| action.name == name)
 }
 
 /// True if there is evidence for what is selected.

@@ -46,7 +46,7 @@ pub struct Found {
     pub positions: Vec<usize>,
 }
 
-/// Actions that mean nothing from a list: moves, keys of lists and of lines of text, answers.
+/// Actions that mean nothing from a list: moves, keys of lists and of lines of text. (Answers are left out, too.)
 const LEFT_OUT: &[&str] = &[
     "up",
     "down",
@@ -62,14 +62,6 @@ const LEFT_OUT: &[&str] = &[
     "cancel",
     "change-setting",
     "next-page",
-    "accept-keys",
-    "accept-key",
-    "refuse-key",
-    "refuse-keys",
-    "give-secret",
-    "clear-secret",
-    "reuse-secret",
-    "refuse-secret",
     // The commands `low-bandwidth` and `mouse` say which way they go.
     "toggle-low-bandwidth",
     "toggle-mouse",
@@ -79,7 +71,7 @@ const LEFT_OUT: &[&str] = &[
 pub fn entries(model: &Model) -> Vec<Entry> {
     let mut entries: Vec<Entry> = action::ALL
         .iter()
-        .filter(|action| !LEFT_OUT.contains(&action.name))
+        .filter(|action| !LEFT_OUT.contains(&action.name) && !action::answers(action.name))
         .filter(|action| model.mode.replay().is_some() || !action.name.starts_with("replay-"))
         .map(|action| of_action(model, action))
         .collect();

@@ -8,7 +8,7 @@ use super::serve::{Gone, Out, random};
 use crate::fabric::Timestamp;
 use crate::lab::fault::garbage;
 use crate::lab::machine::{Login, Machine, NotRead};
-use crate::probe::linux::stream::native::{self, HeaderFacts, Netdev};
+use crate::probe::linux::stream::native::{self, Place, Watched};
 
 /// No request is longer.
 const LONGEST_REQUEST: usize = 256;
@@ -32,7 +32,7 @@ pub(super) async fn run(
     out: &mut Out,
 ) -> Result<(), Gone> {
     let stream = Stream { host, machine: host.machine.as_ref(), login, nonce, sudo };
-    let mut watched = stream.scan();
+    let mut watched = Watched::scan(&stream);
     out.push(&lines(&watched.header(nonce)), b"").await?;
     out.flush().await?;
     let mut waiting = begun;
@@ -68,32 +68,6 @@ struct Stream<'a> {
     sudo: bool,
 }
 
-/// What is watched, and what the header says beside it.
-#[derive(Debug, Default)]
-struct Watched {
-    files: Vec<String>,
-    left_out: usize,
-    drivers: Vec<(String, String)>,
-    boot_id: String,
-    uptime: String,
-    wall_clock_ms: i64,
-    capabilities: String,
-}
-
-impl Watched {
-    fn header(&self, nonce: &str) -> Vec<String> {
-        let facts = HeaderFacts {
-            drivers: &self.drivers,
-            boot_id: &self.boot_id,
-            uptime: &self.uptime,
-            wall_clock_ms: self.wall_clock_ms,
-            capabilities: &self.capabilities,
-            left_out: self.left_out,
-        };
-        native::header_lines(nonce, &self.files, &facts)
-    }
-}
-
 impl Stream<'_> {
     /// Answers one request: `NUMBER [q][r]`.
     async fn tick(&self, request: &str, watched: &mut Watched, out: &mut Out) -> Result<(), Gone> {
@@ -101,11 +75,11 @@ impl Stream<'_> {
         let Ok(number) = number.trim().parse::<u64>() else { return Ok(()) };
         let mut answer = Vec::new();
         if asked.contains('r') {
-            *watched = self.scan();
+            *watched = Watched::scan(self);
             answer = watched.header(self.nonce);
         }
         let values: Vec<Option<String>> = watched.files.iter().map(|path| self.value(path)).collect();
-        answer.push(native::tick_line(self.nonce, number, &self.uptime(), &values));
+        answer.push(native::tick_line(self.nonce, number, &native::uptime(self).unwrap_or_default(), &values));
         if asked.contains('q') {
             let words = QUEUE_PAIRS.map(str::to_owned);
             let said = run_as(self.machine, self.login, &words, self.sudo);
@@ -119,50 +93,17 @@ impl Stream<'_> {
         out.push(&bytes, b"").await?;
         out.flush().await
     }
+}
 
-    fn scan(&self) -> Watched {
-        let machine = self.machine;
-        let found = |pattern: &str| machine.expand(pattern);
-        let port_files: Vec<String> = native::wanted_globs().iter().flat_map(|pattern| found(pattern)).collect();
-        let carriers: Vec<String> = found(native::carrier_glob()).iter().filter_map(|path| self.value(path)).collect();
-        let netdevs: Vec<Netdev> = names(machine, "/sys/class/net/*")
-            .map(|name| Netdev {
-                has_device: self.exists(&format!("/sys/class/net/{name}/device")),
-                is_bond: self.exists(&format!("/sys/class/net/{name}/bonding")),
-                is_vlan: self.exists(&format!("/proc/net/vlan/{name}")),
-                carries_rdma: carriers.contains(&name),
-                name,
-            })
-            .collect();
-        let (files, left_out) = native::watch(&port_files, &netdevs);
-        let drivers = names(machine, "/sys/class/infiniband/*")
-            .filter_map(|device| Some((device.clone(), self.driver(&device)?)))
-            .collect();
-        Watched {
-            files,
-            left_out,
-            drivers,
-            boot_id: self.value("/proc/sys/kernel/random/boot_id").unwrap_or_default(),
-            uptime: self.uptime(),
-            wall_clock_ms: self.wall_clock_ms(),
-            capabilities: self.capabilities(),
-        }
+impl Place for Stream<'_> {
+    fn expand(&self, pattern: &str) -> Vec<String> {
+        self.machine.expand(pattern)
     }
 
     fn exists(&self, path: &str) -> bool {
         self.machine.link(path).is_some() || self.machine.read(path, self.login) != Err(NotRead::Missing)
     }
 
-    fn driver(&self, device: &str) -> Option<String> {
-        let folder = format!("/sys/class/infiniband/{device}");
-        if self.exists(&format!("{folder}/device")) {
-            let link = self.machine.link(&format!("{folder}/device/driver"))?;
-            return link.rsplit('/').next().map(str::to_owned);
-        }
-        self.exists(&format!("{folder}/parent")).then(|| "rxe".to_owned())
-    }
-
-    /// The first line of a file; an empty text if it can be opened and not read, `None` if it cannot be opened.
     fn value(&self, path: &str) -> Option<String> {
         match self.machine.read(path, self.login) {
             Ok(content) => {
@@ -174,22 +115,19 @@ impl Stream<'_> {
         }
     }
 
-    fn uptime(&self) -> String {
-        let line = self.value("/proc/uptime").unwrap_or_default();
-        line.split(' ').next().unwrap_or_default().to_owned()
+    fn text(&self, path: &str) -> Option<String> {
+        let content = self.machine.read(path, self.login).ok()?;
+        Some(String::from_utf8_lossy(&content).into_owned())
+    }
+
+    fn leads_to(&self, path: &str) -> Option<String> {
+        self.machine.link(path)?.rsplit('/').next().map(str::to_owned)
     }
 
     /// What its `date` says, or our own clock where it says nothing of the kind.
     fn wall_clock_ms(&self) -> i64 {
         let said = self.machine.run(&["date", "+%s.%N"].map(str::to_owned), self.login);
         milliseconds(said.stdout.trim()).unwrap_or_else(|| Timestamp::now().as_millisecond())
-    }
-
-    fn capabilities(&self) -> String {
-        let status = self.machine.read("/proc/self/status", self.login).unwrap_or_default();
-        let status = String::from_utf8_lossy(&status);
-        let mask = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-        mask.map(|mask| mask.trim().to_owned()).unwrap_or_default()
     }
 }
 
@@ -198,11 +136,6 @@ fn milliseconds(clock: &str) -> Option<i64> {
     let (seconds, parts) = clock.split_once('.')?;
     let parts: i64 = parts.get(..3)?.parse().ok()?;
     seconds.parse::<i64>().ok()?.checked_mul(1000)?.checked_add(parts)
-}
-
-/// The last parts of the paths that match.
-fn names(machine: &dyn Machine, pattern: &str) -> impl Iterator<Item = String> {
-    machine.expand(pattern).into_iter().filter_map(|path| path.rsplit('/').next().map(str::to_owned))
 }
 
 fn lines(answer: &[String]) -> Vec<u8> {

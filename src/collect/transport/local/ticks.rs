@@ -14,7 +14,7 @@ use crate::collect::lines::Lines;
 use crate::collect::transport::{Exec, Input, Output};
 use crate::fabric::{Outcome, Timestamp};
 use crate::probe::linux::queue_pairs;
-use crate::probe::linux::stream::native;
+use crate::probe::linux::stream::native::{self, Place, Watched};
 use crate::probe::privilege::ByRoot;
 
 /// How long that may take.
@@ -107,91 +107,44 @@ async fn say(lines: &mpsc::Sender<Output>, answer: Vec<String>) -> bool {
     lines.send(Output::Stdout(text.into_bytes())).await.is_ok()
 }
 
-/// What is watched, and what the header says beside it.
-#[derive(Debug, Default)]
-struct Watched {
-    files: Vec<String>,
-    left_out: usize,
-    drivers: Vec<(String, String)>,
-    boot_id: String,
-    uptime: String,
-    wall_clock_ms: i64,
-    capabilities: String,
-}
+/// This very machine.
+struct Here;
 
-impl Watched {
-    fn header(&self, nonce: &str) -> Vec<String> {
-        let facts = native::HeaderFacts {
-            drivers: &self.drivers,
-            boot_id: &self.boot_id,
-            uptime: &self.uptime,
-            wall_clock_ms: self.wall_clock_ms,
-            capabilities: &self.capabilities,
-            left_out: self.left_out,
-        };
-        native::header_lines(nonce, &self.files, &facts)
+impl Place for Here {
+    fn expand(&self, pattern: &str) -> Vec<String> {
+        // A pattern that matches nothing stands for itself: there is no such file.
+        let found = expand(pattern).into_iter().filter(|path| path.exists());
+        found.filter_map(|path| path.to_str().map(str::to_owned)).collect()
+    }
+
+    fn exists(&self, path: &str) -> bool {
+        Path::new(path).exists()
+    }
+
+    fn value(&self, path: &str) -> Option<String> {
+        value(path)
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn leads_to(&self, path: &str) -> Option<String> {
+        fs::read_link(path).ok()?.file_name()?.to_str().map(str::to_owned)
+    }
+
+    fn wall_clock_ms(&self) -> i64 {
+        Timestamp::now().as_millisecond()
     }
 }
 
 fn scan() -> Watched {
-    // A pattern that matches nothing stands for itself: there is no such file.
-    let found = |pattern: &str| {
-        expand(pattern).into_iter().filter(|path| path.exists()).filter_map(|path| path.to_str().map(str::to_owned))
-    };
-    let port_files: Vec<String> = native::wanted_globs().iter().flat_map(|pattern| found(pattern)).collect();
-    let carriers: Vec<String> = found(native::carrier_glob()).filter_map(|path| value(&path)).collect();
-    let netdevs: Vec<native::Netdev> = names("/sys/class/net")
-        .into_iter()
-        .map(|name| native::Netdev {
-            has_device: Path::new(&format!("/sys/class/net/{name}/device")).exists(),
-            is_bond: Path::new(&format!("/sys/class/net/{name}/bonding")).is_dir(),
-            is_vlan: Path::new(&format!("/proc/net/vlan/{name}")).exists(),
-            carries_rdma: carriers.contains(&name),
-            name,
-        })
-        .collect();
-    let (files, left_out) = native::watch(&port_files, &netdevs);
-    let drivers =
-        names("/sys/class/infiniband").into_iter().filter_map(|device| Some((device.clone(), driver(&device)?)));
-    Watched {
-        files,
-        left_out,
-        drivers: drivers.collect(),
-        boot_id: value("/proc/sys/kernel/random/boot_id").unwrap_or_default(),
-        uptime: uptime(),
-        wall_clock_ms: Timestamp::now().as_millisecond(),
-        capabilities: capabilities(),
-    }
+    Watched::scan(&Here)
 }
 
-fn names(folder: &str) -> Vec<String> {
-    let mut names: Vec<String> = fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| !name.starts_with('.'))
-        .collect();
-    names.sort();
-    names
-}
-
-fn driver(device: &str) -> Option<String> {
-    let folder = Path::new("/sys/class/infiniband").join(device);
-    if folder.join("device").exists() {
-        let link = fs::read_link(folder.join("device/driver")).ok()?;
-        return link.file_name()?.to_str().map(str::to_owned);
-    }
-    folder.join("parent").exists().then(|| "rxe".to_owned())
-}
-
+/// Empty where it cannot be read: no reader of ticks takes that for a time.
 fn uptime() -> String {
-    value("/proc/uptime").and_then(|line| line.split(' ').next().map(str::to_owned)).unwrap_or_default()
-}
-
-fn capabilities() -> String {
-    let status = fs::read("/proc/self/status").unwrap_or_default();
-    let line = status.split(|&byte| byte == b'\n').find_map(|line| line.strip_prefix(b"CapEff:"));
-    line.map(|mask| String::from_utf8_lossy(mask).trim().to_owned()).unwrap_or_default()
+    native::uptime(&Here).unwrap_or_default()
 }
 
 /// The first line of a file; an empty text if it could be opened and not read, `None` if it could not be opened.

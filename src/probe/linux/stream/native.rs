@@ -1,11 +1,106 @@
 //! The same stream without a shell, for this very machine: the collector opens the files itself, and these pure
 //! functions say which they are and make the lines that a shell would have printed, for the same parser.
 //!
-//! How a local collector goes about it: expand [`wanted_globs`], look at each folder of `/sys/class/net` for what
-//! [`Netdev`] asks, call [`watch`] to get the list; feed [`header_lines`]; then for each tick read all files of the list
-//! and feed [`tick_line`], and, when queue pairs are due, [`queue_pair_lines`].
+//! How a collector goes about it: [`Watched::scan`] looks at a [`Place`] and makes the list; feed [`Watched::header`]; then
+//! for each tick read all files of the list and feed [`tick_line`], and, when queue pairs are due, [`queue_pair_lines`].
 
 use super::MOST_FILES;
+
+/// The files of one machine, as whoever answers ticks without a shell sees them.
+pub trait Place {
+    /// The paths that match a pattern of sh, sorted; none where nothing matches.
+    fn expand(&self, pattern: &str) -> Vec<String>;
+    /// True if there is something of this path, whatever it is.
+    fn exists(&self, path: &str) -> bool;
+    /// The first line of a file; an empty text if it can be opened and not read, `None` if it cannot be opened.
+    fn value(&self, path: &str) -> Option<String>;
+    /// All of a file; `None` if it cannot be read.
+    fn text(&self, path: &str) -> Option<String>;
+    /// The last part of where a symbolic link leads.
+    fn leads_to(&self, path: &str) -> Option<String>;
+    /// Wall clock, in milliseconds since 1970.
+    fn wall_clock_ms(&self) -> i64;
+}
+
+/// What is watched on a machine, and what the header says beside it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Watched {
+    /// The files, in the order of the values of a tick.
+    pub files: Vec<String>,
+    left_out: usize,
+    drivers: Vec<(String, String)>,
+    boot_id: Option<String>,
+    uptime: Option<String>,
+    wall_clock_ms: i64,
+    capabilities: Option<String>,
+}
+
+impl Watched {
+    /// Looks for what there is to watch.
+    pub fn scan(place: &impl Place) -> Self {
+        let port_files: Vec<String> = wanted_globs().iter().flat_map(|pattern| place.expand(pattern)).collect();
+        let carriers: Vec<String> = place.expand(carrier_glob()).iter().filter_map(|path| place.value(path)).collect();
+        let netdevs: Vec<Netdev> = names(place, "/sys/class/net/*")
+            .map(|name| Netdev {
+                has_device: place.exists(&format!("/sys/class/net/{name}/device")),
+                is_bond: place.exists(&format!("/sys/class/net/{name}/bonding")),
+                is_vlan: place.exists(&format!("/proc/net/vlan/{name}")),
+                carries_rdma: carriers.contains(&name),
+                name,
+            })
+            .collect();
+        let (files, left_out) = watch(&port_files, &netdevs);
+        let drivers = names(place, "/sys/class/infiniband/*")
+            .filter_map(|device| Some((device.clone(), driver(place, &device)?)))
+            .collect();
+        Self {
+            files,
+            left_out,
+            drivers,
+            boot_id: place.value("/proc/sys/kernel/random/boot_id"),
+            uptime: uptime(place),
+            wall_clock_ms: place.wall_clock_ms(),
+            capabilities: capabilities(place),
+        }
+    }
+
+    /// The lines of its header. An empty text is how a line says that something could not be read.
+    pub fn header(&self, nonce: &str) -> Vec<String> {
+        let told = |value: &Option<String>| value.clone().unwrap_or_default();
+        let facts = HeaderFacts {
+            drivers: &self.drivers,
+            boot_id: &told(&self.boot_id),
+            uptime: &told(&self.uptime),
+            wall_clock_ms: self.wall_clock_ms,
+            capabilities: &told(&self.capabilities),
+            left_out: self.left_out,
+        };
+        header_lines(nonce, &self.files, &facts)
+    }
+}
+
+/// The last parts of the paths that match.
+fn names(place: &impl Place, pattern: &str) -> impl Iterator<Item = String> {
+    place.expand(pattern).into_iter().filter_map(|path| path.rsplit('/').next().map(str::to_owned))
+}
+
+fn driver(place: &impl Place, device: &str) -> Option<String> {
+    let folder = format!("/sys/class/infiniband/{device}");
+    if place.exists(&format!("{folder}/device")) {
+        return place.leads_to(&format!("{folder}/device/driver"));
+    }
+    place.exists(&format!("{folder}/parent")).then(|| "rxe".to_owned())
+}
+
+/// The first word of `/proc/uptime`.
+pub fn uptime(place: &impl Place) -> Option<String> {
+    place.value("/proc/uptime")?.split(' ').next().map(str::to_owned)
+}
+
+fn capabilities(place: &impl Place) -> Option<String> {
+    let status = place.text("/proc/self/status")?;
+    status.lines().find_map(|line| line.strip_prefix("CapEff:")).map(|mask| mask.trim().to_owned())
+}
 
 /// Patterns of the files of RDMA ports that are watched. The folder of `state` is the port.
 pub fn wanted_globs() -> &'static [&'static str] {

@@ -17,7 +17,8 @@ use super::turns::Turns;
 use crate::app::Severity;
 use crate::fabric::{Observation, Outcome, Report, SourceId, TargetId, Text, Timestamp};
 use crate::probe::dialect::sections::Section;
-use crate::probe::{Probe, Source};
+use crate::probe::esxi::masked;
+use crate::probe::{Probe, Read, Source};
 
 /// Output that is larger is parsed on a thread of its own.
 const LARGE: usize = 64 * 1024;
@@ -206,6 +207,12 @@ async fn report(
     task.await.ok()
 }
 
+/// What is kept of an output: secrets never become part of an observation.
+fn kept(source: Source, output: &[u8]) -> Arc<str> {
+    let text = String::from_utf8_lossy(output);
+    if matches!(source.read, Read::Each { masked: true, .. }) { Arc::from(masked(&text)) } else { Arc::from(text) }
+}
+
 /// `fallback` is the duration of a read of which the target could not tell it.
 fn assemble(
     target: &TargetId,
@@ -227,8 +234,8 @@ fn assemble(
                 at: now.checked_sub(duration).unwrap_or(now),
                 duration,
                 outcome: section.outcome,
-                stdout: Arc::from(String::from_utf8_lossy(&section.stdout)),
-                stderr: Arc::from(String::from_utf8_lossy(&section.stderr)),
+                stdout: kept(source, &section.stdout),
+                stderr: kept(source, &section.stderr),
                 cut: section.cut,
             })
         })

@@ -41,6 +41,8 @@ impl From<&str> for TargetId {
 pub enum Entity {
     /// The operating system of the target itself.
     Guest,
+    /// The ESXi host that the target is.
+    Host,
     /// One PCI function by full address, `0000:1b:00.1`.
     PciFunction(Text),
     /// One RDMA device by kernel name, `rocep27s0f1`.
@@ -92,6 +94,73 @@ pub enum Entity {
         /// Number among messages of the same stamp, from 0.
         ordinal: u32,
     },
+    /// One physical network adapter of an ESXi host, `vmnic2`.
+    Uplink(Text),
+    /// One virtual function of a physical adapter.
+    VirtualFunction {
+        /// Name of the physical adapter.
+        uplink: Text,
+        /// Number of the function, from 0.
+        index: u32,
+    },
+    /// One virtual switch of an ESXi host, by name.
+    VirtualSwitch(Text),
+    /// One port of a distributed switch.
+    SwitchPort {
+        /// Name of the switch.
+        switch: Text,
+        /// Id of the port, as the switch numbers it.
+        port: Text,
+    },
+    /// One port group: by name on a standard switch, by key (`dvportgroup-117201`) on a distributed one.
+    PortGroup(Text),
+    /// One VMkernel adapter, `vmk1`.
+    Vmknic(Text),
+    /// One ruleset of the host's firewall, `pvrdma`.
+    Ruleset(Text),
+    /// One advanced setting by path, `/Net/PVRDMAVmknic`.
+    AdvancedSetting(Text),
+    /// One boot-time setting of the VMkernel, `disableACSCheck`.
+    KernelSetting(Text),
+    /// One parameter of a VMkernel module.
+    ModuleParameter {
+        /// Name of the module.
+        module: Text,
+        /// Name of the parameter.
+        name: Text,
+    },
+    /// One VM of a host, by BIOS UUID in its dashed lower-case form; `vmid-12` where that could not be read.
+    Vm(Text),
+    /// One device of a VM by the key that the VM's configuration gives it.
+    VmDevice {
+        /// The VM, as in [`Entity::Vm`].
+        vm: Text,
+        /// Key of the device, 4000 for the first network adapter.
+        key: u32,
+    },
+    /// One line of a configuration file of the host.
+    FileLine {
+        /// Path of the file.
+        file: Text,
+        /// Number of the line, from 1.
+        line: u32,
+    },
+    /// One line of a log that matters, by its time.
+    LogMessage {
+        /// Path of the log.
+        log: Text,
+        /// Microseconds since 1970, UTC; 0 where the line has no stamp.
+        stamp: u64,
+        /// Number among messages of the same stamp, from 0.
+        ordinal: u32,
+    },
+    /// One statistic of a device by the label that the host prints, known to us or not.
+    Counter {
+        /// Name of the device: `vmrdma0`, `vmnic2`, or `switch/port`.
+        of: Text,
+        /// The label as it was printed.
+        name: Text,
+    },
 }
 
 impl Entity {
@@ -104,6 +173,22 @@ impl Entity {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Guest => "guest",
+            Self::Host => "host",
+            Self::Uplink(_) => "uplink",
+            Self::VirtualFunction { .. } => "virtual-function",
+            Self::VirtualSwitch(_) => "virtual-switch",
+            Self::SwitchPort { .. } => "switch-port",
+            Self::PortGroup(_) => "port-group",
+            Self::Vmknic(_) => "vmknic",
+            Self::Ruleset(_) => "ruleset",
+            Self::AdvancedSetting(_) => "advanced-setting",
+            Self::KernelSetting(_) => "kernel-setting",
+            Self::ModuleParameter { .. } => "module-parameter",
+            Self::Vm(_) => "vm",
+            Self::VmDevice { .. } => "vm-device",
+            Self::FileLine { .. } => "file-line",
+            Self::LogMessage { .. } => "log-message",
+            Self::Counter { .. } => "counter",
             Self::PciFunction(_) => "pci-function",
             Self::RdmaDevice(_) => "rdma-device",
             Self::RdmaPort { .. } => "rdma-port",
@@ -123,14 +208,29 @@ impl Entity {
     /// The name within its kind: `rxe0/1` for a port, `rxe0/1/3` for a GID, empty for the guest itself.
     pub fn name(&self) -> String {
         match self {
-            Self::Guest => String::new(),
+            Self::Guest | Self::Host => String::new(),
             Self::PciFunction(name)
             | Self::RdmaDevice(name)
             | Self::Netdev(name)
             | Self::Module(name)
             | Self::Package(name)
             | Self::DeviceNode(name)
-            | Self::Variable(name) => name.to_string(),
+            | Self::Variable(name)
+            | Self::Uplink(name)
+            | Self::VirtualSwitch(name)
+            | Self::PortGroup(name)
+            | Self::Vmknic(name)
+            | Self::Ruleset(name)
+            | Self::AdvancedSetting(name)
+            | Self::KernelSetting(name)
+            | Self::Vm(name) => name.to_string(),
+            Self::VirtualFunction { uplink, index } => format!("{uplink}/{index}"),
+            Self::SwitchPort { switch, port } => format!("{switch}/{port}"),
+            Self::ModuleParameter { module, name } => format!("{module}/{name}"),
+            Self::VmDevice { vm, key } => format!("{vm}/{key}"),
+            Self::FileLine { file, line } => format!("{file}:{line}"),
+            Self::LogMessage { log, stamp, ordinal } => format!("{log}/{stamp}/{ordinal}"),
+            Self::Counter { of, name } => format!("{of}/{name}"),
             Self::RdmaPort { device, port } => format!("{device}/{port}"),
             Self::Gid { device, port, index } => format!("{device}/{port}/{index}"),
             Self::QueuePair { device, port: None, number } => format!("{device}/{number}"),

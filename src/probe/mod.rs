@@ -5,14 +5,18 @@
 //! starts the programs itself, without a shell. Both give the same text, so one parser serves both.
 
 pub mod dialect;
+pub mod esxi;
 pub mod linux;
+mod listing;
 pub mod privilege;
 #[cfg(test)]
 pub mod testing;
+pub mod vmx;
 
 use std::sync::Arc;
 
 use crate::fabric::{Fact, Observation, SourceId};
+pub use listing::{ITEM, Listing, MORE, MOST_ITEMS, STATUS};
 use privilege::Needs;
 
 /// How often a probe is due.
@@ -44,6 +48,18 @@ pub enum Word {
     Plain(&'static str),
     /// A file name pattern (`*`, `?`, `[...]`), expanded on the target; one that matches nothing stays as it is.
     Glob(&'static str),
+    /// The name that a run of [`Read::Each`] is for, between these two texts (`""` for none).
+    Item(&'static str, &'static str),
+}
+
+impl Word {
+    /// The word as a person would write it, with `name` where it stands for the item.
+    pub fn shown(self, name: &str) -> String {
+        match self {
+            Self::Plain(text) | Self::Glob(text) => text.to_owned(),
+            Self::Item(before, after) => format!("{before}{name}{after}"),
+        }
+    }
 }
 
 /// Which lines of a long output are kept, chosen on the target.
@@ -86,6 +102,17 @@ pub enum Read {
         /// What it needs to tell everything.
         needs: Needs,
     },
+    /// The output of a program that is run once for each of the things that a listing names on the target (at most
+    /// [`MOST_ITEMS`]): before each the line [`ITEM`] with the name, after each the line [`STATUS`] with the exit status, and
+    /// after the last one [`MORE`] with a number where some were left out. The exit status is that of the listing.
+    Each {
+        /// What is listed.
+        of: Listing,
+        /// Program and arguments.
+        argv: &'static [Word],
+        /// True if the output can hold secrets (guestinfo, passwords): it is masked before anything else sees it.
+        masked: bool,
+    },
     /// Files of the processes of certain names (at most 64 processes), like [`Read::Files`]:
     /// `/proc/1234/limits:Max locked memory ...`. `comm` always comes first.
     ProcessFiles {
@@ -105,13 +132,12 @@ impl Read {
         match self {
             Self::Files(globs) => format!("grep -H '' {}", globs.join(" ")),
             Self::Command { argv, keep } | Self::Privileged { argv, keep, .. } => {
-                let words: Vec<&str> = argv
-                    .iter()
-                    .map(|word| match word {
-                        Word::Plain(text) | Word::Glob(text) => *text,
-                    })
-                    .collect();
+                let words: Vec<String> = argv.iter().map(|word| word.shown("NAME")).collect();
                 format!("{}{}", words.join(" "), keep.map_or(String::new(), |keep| keep.shown()))
+            }
+            Self::Each { of, argv, .. } => {
+                let words: Vec<String> = argv.iter().map(|word| word.shown("NAME")).collect();
+                format!("{} (NAME: every {})", words.join(" "), of.title())
             }
             Self::ProcessFiles { names, files } => {
                 let paths: Vec<String> = files.iter().map(|file| format!("/proc/PID/{file}")).collect();

@@ -152,7 +152,7 @@ impl ByRoot {
     pub fn new(path: &str, argv: &[Word]) -> Option<Self> {
         let arguments = argv.iter().skip(1).map(|word| match word {
             Word::Plain(text) => Some(*text),
-            Word::Glob(_) => None,
+            Word::Glob(_) | Word::Item(..) => None,
         });
         Some(Self { path: path.to_owned(), arguments: arguments.collect::<Option<_>>()? })
     }

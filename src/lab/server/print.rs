@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::command::run_as;
 use crate::lab::machine::{Answer, Login, Machine};
 use crate::probe::dialect::posix::{MORE_LINES, MOST_PROCESSES, is_name};
-use crate::probe::{Keep, Read, Word};
+use crate::probe::{ITEM, Keep, Listing, MORE, MOST_ITEMS, Read, STATUS, Word};
 
 /// What one read or command printed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,6 +44,7 @@ pub fn read(machine: &dyn Machine, login: &Login, read: &Read, sudo: bool) -> Pr
         Read::Command { argv, keep } | Read::Privileged { argv, keep, .. } => {
             command(machine, login, argv, *keep, sudo)
         }
+        Read::Each { of, argv, .. } => each(machine, login, *of, argv),
         Read::ProcessFiles { names, files } => process_files(machine, login, names, files),
         Read::Environment(prefixes) => environment(machine, login, prefixes),
     }
@@ -87,11 +88,35 @@ fn files(machine: &dyn Machine, login: &Login, paths: impl Iterator<Item = Strin
     printed
 }
 
+/// A command for each thing that a listing names, as the script prints it.
+fn each(machine: &dyn Machine, login: &Login, of: Listing, argv: &[Word]) -> Printed {
+    let list: Vec<String> = of.command().0.iter().map(|word| (*word).to_owned()).collect();
+    let listed = Printed::from(run_as(machine, login, &list, false));
+    let names = of.names(&String::from_utf8_lossy(&listed.stdout));
+    let mut printed = Printed { stdout: Vec::new(), ..listed };
+    for name in names.iter().take(MOST_ITEMS) {
+        let mark = format!("{ITEM} {name}\n");
+        printed.stdout.extend_from_slice(mark.as_bytes());
+        printed.stderr.extend_from_slice(mark.as_bytes());
+        let words: Vec<String> = argv.iter().map(|word| word.shown(name)).collect();
+        let one = Printed::from(run_as(machine, login, &words, false));
+        printed.stdout.extend_from_slice(&one.stdout);
+        printed.stderr.extend_from_slice(&one.stderr);
+        printed.stdout.extend_from_slice(format!("\n{STATUS} {}\n", one.status).as_bytes());
+        printed.took += one.took;
+    }
+    if names.len() > MOST_ITEMS {
+        printed.stdout.extend_from_slice(format!("{MORE} {}\n", names.len() - MOST_ITEMS).as_bytes());
+    }
+    printed
+}
+
 fn command(machine: &dyn Machine, login: &Login, argv: &[Word], keep: Option<Keep>, sudo: bool) -> Printed {
     let words: Vec<String> = argv
         .iter()
         .flat_map(|word| match word {
             Word::Plain(text) => vec![(*text).to_owned()],
+            Word::Item(..) => vec![word.shown("")],
             Word::Glob(pattern) => expand(machine, pattern),
         })
         .collect();

@@ -8,7 +8,7 @@
 use std::fmt::Write as _;
 
 use crate::probe::privilege::ByRoot;
-use crate::probe::{Keep, Read, Source, Word};
+use crate::probe::{ITEM, Keep, Listing, MORE, MOST_ITEMS, Read, STATUS, Source, Word};
 
 /// How long one command may run on the target, in seconds. What is still running then is ended by `timeout`, where the
 /// target has it.
@@ -84,6 +84,9 @@ pub fn compile_by_root(sources: &[Source], nonce: &str, by_root: impl Fn(usize) 
              elif timeout 9 true </dev/null >/dev/null 2>&1; then _t='timeout {COMMAND_SECONDS}'; fi\n"
         ),
     );
+    if sources.iter().any(|source| needs_esxcli(&source.read)) {
+        script.push_str("_x=esxcli\n");
+    }
     script.push_str(
         "_n='\n'\nexec 3>&1\n\
          _mark() {\n_u=-; { read -r _u _r </proc/uptime; } 2>/dev/null\n\
@@ -97,6 +100,16 @@ pub fn compile_by_root(sources: &[Source], nonce: &str, by_root: impl Fn(usize) 
     }
     script.push_str("exit 0\n}\n");
     script
+}
+
+/// True for a read of which the program is `esxcli`, by itself or for a listing.
+fn needs_esxcli(read: &Read) -> bool {
+    let named = |argv: &[Word]| argv.first() == Some(&Word::Plain("esxcli"));
+    match read {
+        Read::Command { argv, .. } | Read::Privileged { argv, .. } => named(argv),
+        Read::Each { of, argv, .. } => named(argv) || of.command().0.first() == Some(&"esxcli"),
+        Read::Files(_) | Read::ProcessFiles { .. } | Read::Environment(_) => false,
+    }
 }
 
 /// Appends formatted text. Writing into a string cannot fail.
@@ -131,6 +144,7 @@ fn read(script: &mut String, read: &Read, by_root: Option<&ByRoot>) {
                 started(script, &format!("sh -c '\"$@\"; exit $?' sh {}", words.join(" ")), *keep);
             }
         },
+        Read::Each { of, argv, .. } => each(script, *of, argv),
         Read::ProcessFiles { names, files } => process_files(script, names, files),
         Read::Environment(prefixes) => environment(script, prefixes),
     }
@@ -141,16 +155,50 @@ fn command(script: &mut String, argv: &[Word], keep: Option<Keep>) {
         script.push_str("_s=127\n");
         return;
     };
-    let word = |word: &Word| match word {
-        Word::Plain(text) => quote(text),
-        Word::Glob(pattern) => quote_glob(pattern),
-    };
     let words: Vec<String> = argv.iter().map(word).collect();
     let words = words.join(" ");
     let program = word(program);
     push(script, format_args!("if command -v {program} >/dev/null 2>&1; then\n"));
     started(script, &words, keep);
     push(script, format_args!("else echo {program}': not found' >&2; _s=127; fi\n"));
+}
+
+/// One word of a command. The program `esxcli` is what the script chose for it.
+fn word(word: &Word) -> String {
+    match word {
+        Word::Plain("esxcli") => "\"$_x\"".to_owned(),
+        Word::Plain(text) => quote(text),
+        Word::Glob(pattern) => quote_glob(pattern),
+        Word::Item(before, after) => format!(
+            "{}\"$_i\"{}",
+            if before.is_empty() { String::new() } else { quote(before) },
+            if after.is_empty() { String::new() } else { quote(after) }
+        ),
+    }
+}
+
+/// Appends a loop that runs a command for each thing that a listing names.
+fn each(script: &mut String, of: Listing, argv: &[Word]) {
+    let (list, filter) = of.command();
+    let list: Vec<Word> = list.iter().copied().map(Word::Plain).collect();
+    let words = |argv: &[Word]| argv.iter().map(word).collect::<Vec<_>>().join(" ");
+    let Some(program) = list.first().map(word) else { return };
+    push(
+        script,
+        format_args!(
+            "if command -v {program} >/dev/null 2>&1; then\n\
+             _l=$($_t {} </dev/null); _s=$?; _c=0\n\
+             printf '%s\\n' \"$_l\" | {filter} | {{\n\
+             while IFS= read -r _i; do\n\
+             _c=$((_c+1)); [ \"$_c\" -le {MOST_ITEMS} ] || continue\n\
+             printf '{ITEM} %s\\n' \"$_i\"; printf '{ITEM} %s\\n' \"$_i\" >&2\n\
+             $_t {} </dev/null; printf '\\n{STATUS} %s\\n' \"$?\"\ndone\n\
+             [ \"$_c\" -le {MOST_ITEMS} ] || echo \"{MORE} $((_c-{MOST_ITEMS}))\"\n}}\n\
+             else echo {program}': not found' >&2; _s=127; fi\n",
+            words(&list),
+            words(argv),
+        ),
+    );
 }
 
 /// Appends a command whose program is there.

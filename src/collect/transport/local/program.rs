@@ -72,6 +72,7 @@ impl Drop for Group {
 pub(super) async fn run(argv: &[Word], keep: Option<Keep>, deadline: Duration) -> Given {
     let words = argv.iter().flat_map(|word| match word {
         Word::Plain(text) => vec![OsString::from(text)],
+        Word::Item(..) => vec![OsString::from(word.shown(""))],
         Word::Glob(pattern) => expand(pattern).into_iter().map(PathBuf::into_os_string).collect(),
     });
     run_words(words.collect(), keep, deadline).await

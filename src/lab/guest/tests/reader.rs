@@ -20,11 +20,13 @@ struct Text {
 pub fn observe(machine: &dyn Machine, source: &Source, login: &Login) -> Arc<Observation> {
     let text = match source.read {
         Read::Files(patterns) => files(machine, patterns, login),
+        Read::Each { .. } => Text { stdout: String::new(), stderr: String::new(), status: 127 },
         Read::Command { argv, keep } | Read::Privileged { argv, keep, .. } => {
             let argv: Vec<String> = argv
                 .iter()
                 .flat_map(|word| match word {
                     Word::Plain(text) => vec![(*text).to_owned()],
+                    Word::Item(..) => vec![word.shown("")],
                     Word::Glob(pattern) => expanded(machine, pattern),
                 })
                 .collect();

@@ -1,0 +1,1 @@
+//! Any pasted text: what it is, what it says, what to do.

@@ -1,0 +1,1 @@
+//! Published advice that is wrong: what it says, what is true, and the source.

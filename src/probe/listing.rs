@@ -1,0 +1,127 @@
+//! Things on an ESXi host of which each is read by a command of its own, and how their names are listed there.
+
+/// What stands before the output of one item, followed by a space and its name.
+pub const ITEM: &str = "@item";
+
+/// What stands after the output of one item, followed by a space and the exit status.
+pub const STATUS: &str = "@status";
+
+/// What stands after the last item where some were left out, followed by a space and their number.
+pub const MORE: &str = "@more";
+
+/// The most items that one read looks into.
+pub const MOST_ITEMS: usize = 64;
+
+/// What is listed. Names come one a line, so they may hold blanks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listing {
+    /// Physical network adapters, `vmnic0`.
+    Uplinks,
+    /// RDMA devices, `vmrdma0`.
+    RdmaDevices,
+    /// Physical adapters with virtual functions.
+    SriovUplinks,
+    /// Driver modules whose parameters matter: those of ConnectX, of RDMA, and of the usual adapters, where loaded.
+    Drivers,
+    /// Numbers of the registered VMs.
+    Vms,
+    /// Paths of the VMX files of the registered VMs.
+    VmxFiles,
+    /// Directories of the registered VMs.
+    VmDirectories,
+}
+
+impl Listing {
+    /// What it lists, in words.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Uplinks => "physical network adapter",
+            Self::RdmaDevices => "RDMA device",
+            Self::SriovUplinks => "adapter with virtual functions",
+            Self::Drivers => "driver module",
+            Self::Vms => "VM",
+            Self::VmxFiles => "VMX file",
+            Self::VmDirectories => "VM directory",
+        }
+    }
+
+    /// The names in what the command of this listing printed: the same that the filter of sh makes of it.
+    pub fn names(self, output: &str) -> Vec<String> {
+        let vm = |line: &str| -> Option<(String, String, String)> {
+            let number: String = line.chars().take_while(char::is_ascii_digit).collect();
+            let rest = line[number.len()..].strip_prefix(' ')?;
+            // The last bracket before the last `.vmx`, as a greedy pattern finds it.
+            let end = rest.rfind(".vmx ")? + ".vmx".len();
+            let close = rest[..end].rfind("] ")?;
+            let open = rest[..close].rfind('[')?;
+            let datastore = rest[open + 1..close].to_owned();
+            (!number.is_empty()).then(|| (number, datastore, rest[close + 2..end].to_owned()))
+        };
+        match self {
+            Self::Uplinks | Self::RdmaDevices | Self::SriovUplinks => output
+                .lines()
+                .skip_while(|line| !line.starts_with("---"))
+                .filter_map(|line| {
+                    let name = line.split(' ').next()?;
+                    let first = name.chars().next()?;
+                    let is_name = (first.is_ascii_alphanumeric() || first == '_')
+                        && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.:-".contains(c));
+                    (is_name && line.len() > name.len()).then(|| name.to_owned())
+                })
+                .collect(),
+            Self::Drivers => output
+                .lines()
+                .filter_map(|line| {
+                    let name = line.split(' ').next()?;
+                    let known = name.starts_with("nmlx")
+                        || ["vrdma", "i40en", "irdman", "ixgben", "bnxtnet", "bnxtroce", "qedentv", "qedrntv", "nenic"]
+                            .contains(&name);
+                    (known && line[name.len()..].trim_start().starts_with("true ")).then(|| name.to_owned())
+                })
+                .collect(),
+            Self::Vms => output
+                .lines()
+                .filter_map(|line| {
+                    let number: String = line.chars().take_while(char::is_ascii_digit).collect();
+                    (!number.is_empty() && line[number.len()..].starts_with(' ')).then_some(number)
+                })
+                .collect(),
+            Self::VmxFiles => output
+                .lines()
+                .filter_map(vm)
+                .map(|(_, datastore, path)| format!("/vmfs/volumes/{datastore}/{path}"))
+                .collect(),
+            Self::VmDirectories => output
+                .lines()
+                .filter_map(vm)
+                .filter_map(|(_, datastore, path)| {
+                    Some(format!("/vmfs/volumes/{datastore}/{}", path.rsplit_once('/')?.0))
+                })
+                .collect(),
+        }
+    }
+
+    /// The command that lists, and the filter of sh that makes names of its output. Only what stands below the rule of a
+    /// table is a row.
+    pub fn command(self) -> (&'static [&'static str], &'static str) {
+        const ROWS: &str = "sed -n '/^---/,$ { /^---/d; s/^\\([A-Za-z0-9_][A-Za-z0-9_.:-]*\\) .*/\\1/p; }'";
+        match self {
+            Self::Uplinks => (&["esxcli", "network", "nic", "list"], ROWS),
+            Self::RdmaDevices => (&["esxcli", "rdma", "device", "list"], ROWS),
+            Self::SriovUplinks => (&["esxcli", "network", "sriovnic", "list"], ROWS),
+            Self::Drivers => (
+                &["esxcli", "system", "module", "list"],
+                "sed -n 's/^\\(nmlx[0-9a-z_]*\\|vrdma\\|i40en\\|irdman\\|ixgben\\|bnxtnet\\|bnxtroce\\|qedentv\\|qedrntv\\|nenic\\) *true .*/\\1/p'",
+            ),
+            Self::Vms => (&["vim-cmd", "vmsvc/getallvms"], "sed -n 's/^\\([0-9][0-9]*\\) .*/\\1/p'"),
+            Self::VmxFiles => (
+                &["vim-cmd", "vmsvc/getallvms"],
+                "sed -n 's/^[0-9][0-9]* .*\\[\\([^]]*\\)\\] \\(.*\\.vmx\\) .*/\\/vmfs\\/volumes\\/\\1\\/\\2/p'",
+            ),
+            Self::VmDirectories => (
+                &["vim-cmd", "vmsvc/getallvms"],
+                "sed -n 's/^[0-9][0-9]* .*\\[\\([^]]*\\)\\] \\(.*\\)\\/[^/]*\\.vmx .*/\\/vmfs\\/volumes\\/\\1\\/\\2/p'",
+            ),
+        }
+    }
+}

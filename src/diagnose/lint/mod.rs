@@ -1,9 +1,11 @@
 //! The rules for a VM's configuration file: what would fail at power-on, what is wrong, what is worth knowing.
 
 mod host;
+mod power_on;
 mod rules;
 
 pub use host::{HostFunction, HostView};
+pub use power_on::{PowerOn, Verdict, power_on};
 pub use rules::RULES;
 
 use crate::probe::vmx::Dictionary;
@@ -94,4 +96,9 @@ pub fn lint(subject: &Subject<'_>) -> Vec<Finding> {
         .collect();
     findings.sort_by_key(|finding| (std::cmp::Reverse(finding.rule.severity), finding.found.line));
     findings
+}
+
+/// All rules in the order of their documentation.
+pub fn catalogue() -> impl Iterator<Item = &'static Rule> {
+    RULES.iter()
 }

@@ -1,6 +1,7 @@
 //! What is read on an ESXi host.
 
 mod mask;
+mod vim_dump;
 
 use super::Probe;
 pub use mask::masked;

@@ -6,6 +6,7 @@ pub mod each;
 mod lines;
 mod mask;
 pub mod table;
+mod vim_dump;
 
 use super::Probe;
 pub use mask::masked;

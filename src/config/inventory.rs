@@ -65,8 +65,7 @@ impl Kind {
     /// Why a target of this kind cannot be read by this version, if that is so.
     pub fn not_built(self) -> Option<&'static str> {
         match self {
-            Self::Linux | Self::Local => None,
-            Self::Esxi => Some("reading ESXi hosts is not built yet"),
+            Self::Linux | Self::Local | Self::Esxi => None,
             Self::Switch(_) => Some("reading switches is not built yet"),
         }
     }

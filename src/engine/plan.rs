@@ -7,7 +7,7 @@ use crate::app::Problem;
 use crate::collect::connectors::Resolve;
 use crate::fabric::TargetId;
 use crate::probe::privilege::Become;
-use crate::probe::{Probe, linux};
+use crate::probe::{Probe, esxi, linux};
 
 /// How a target is reached.
 #[derive(Clone)]
@@ -53,12 +53,14 @@ pub struct TargetPlan {
 pub struct Options {
     /// The probes of Linux targets.
     pub probes: Arc<[Probe]>,
+    /// The probes of ESXi hosts.
+    pub esxi: Arc<[Probe]>,
     /// Time between two samples.
     pub period: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { probes: Arc::from(linux::PROBES), period: Duration::from_secs(1) }
+        Self { probes: Arc::from(linux::PROBES), esxi: Arc::from(esxi::PROBES), period: Duration::from_secs(1) }
     }
 }

@@ -125,7 +125,8 @@ impl EngineHandle {
     fn poll<C: Connector>(&self, on: &tokio::runtime::Handle, id: TargetId, connector: C) {
         let (sender, commands) = mpsc::channel(WAITING_COMMANDS);
         let cancelled = self.cancelled.child_token();
-        let options = poller::Options { probes: self.options.probes.clone(), period: self.options.period };
+        let Options { probes, esxi, period } = self.options.clone();
+        let options = poller::Options { probes, esxi, period };
         let poller = Poller::new(id.clone(), connector, options, self.messages.clone(), commands, cancelled.clone());
         self.tasks.spawn_on(poller.run(), on);
         self.followed().insert(id, Followed { commands: sender, cancelled });
@@ -227,7 +228,7 @@ mod tests {
     }];
 
     fn options() -> Options {
-        Options { probes: Arc::from(PROBES), period: Duration::from_millis(20) }
+        Options { probes: Arc::from(PROBES), period: Duration::from_millis(20), ..Options::default() }
     }
 
     fn until(messages: &mut mpsc::Receiver<Message>, mut wanted: impl FnMut(&Message) -> bool) -> Message {

@@ -10,6 +10,7 @@ use super::args::{DemoArguments, Format, Global};
 use super::{Exit, Failure, console, lab, output};
 use crate::app::Effect;
 use crate::app::model::DemoFault;
+use crate::config::Kind;
 use crate::fabric::{TargetId, Text};
 use crate::lab::scenario::{After, Planned, scenarios};
 use crate::lab::{Delays, Lab, Options, Timing};
@@ -43,15 +44,19 @@ pub fn run(global: &Global, arguments: &DemoArguments) -> Result<Exit, Failure> 
 
 /// What can be switched, as the console knows it.
 fn faults(lab: &Lab) -> Vec<DemoFault> {
-    let hosts: Vec<TargetId> = lab.targets().iter().map(|target| TargetId::new(&target.name)).collect();
+    let hosts = |fault: &crate::lab::Fault| {
+        let targets = lab.targets().iter().filter(|target| fault.of.admits(target.kind == Kind::Esxi));
+        targets.map(|target| TargetId::new(&target.name)).collect::<Vec<_>>()
+    };
     let fault = |fault: &&'static crate::lab::Fault| DemoFault {
         name: Text::new(fault.name),
         title: Text::new(fault.title),
         description: Text::new(fault.description),
         lasts: fault.lasts,
-        hosts: hosts.clone(),
+        hosts: hosts(fault),
     };
-    lab.faults().iter().map(fault).collect()
+    // What nothing here can suffer is not offered.
+    lab.faults().iter().map(fault).filter(|fault| !fault.hosts.is_empty()).collect()
 }
 
 /// Runs the lab alone until a signal ends it: nothing else does, so it also serves a script that has no terminal.

@@ -106,7 +106,7 @@ pub fn chosen(lab: &Lab, words: &[String]) -> Result<Vec<Target>, Failure> {
 fn target(target: &crate::lab::Target) -> Target {
     Target {
         name: target.name.clone(),
-        kind: Some(Kind::Linux),
+        kind: Some(target.kind),
         address: None,
         tags: target.tags.iter().map(|&tag| tag.to_owned()).collect(),
         links: Links::default(),

@@ -5,22 +5,36 @@ use std::time::Duration;
 /// A command that hangs for ever on a real machine hangs no longer than this here.
 const LONGEST_COMMAND: Duration = Duration::from_secs(8);
 
+/// What one call of `esxcli` takes on a real host.
+const BY_AGENT: Duration = Duration::from_millis(700);
+
 /// How long things take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delays {
     commands: bool,
     boot: Duration,
+    by_agent: Duration,
 }
 
 impl Delays {
     /// Commands take no time, and a boot takes just long enough to be noticed.
     pub fn none() -> Self {
-        Self { commands: false, boot: Duration::from_millis(500) }
+        Self { commands: false, boot: Duration::from_millis(500), by_agent: Duration::ZERO }
     }
 
     /// Commands take as long as their machine says, and a boot some seconds.
     pub fn like_real() -> Self {
-        Self { commands: true, boot: Duration::from_secs(6) }
+        Self { commands: true, boot: Duration::from_secs(6), by_agent: BY_AGENT }
+    }
+
+    /// The same with another cost of what asks the management agent of an ESXi host.
+    pub fn with_agent(self, cost: Duration) -> Self {
+        Self { by_agent: cost, ..self }
+    }
+
+    /// How long so many questions to the management agent of an ESXi host take.
+    pub fn by_agent(self, count: u32) -> Duration {
+        self.by_agent.saturating_mul(count)
     }
 
     /// How long a command takes that takes `took` on its machine.

@@ -48,6 +48,8 @@ pub struct Answer {
     pub status: u32,
     /// How long it took by itself, before the lab's own delays.
     pub took: Duration,
+    /// How many times the management agent of an ESXi host was asked for it: each costs what the lab was told.
+    pub by_agent: u32,
 }
 
 /// What can happen to a machine itself. What happens to its connection is the server's.
@@ -59,6 +61,61 @@ pub enum Trouble {
     Loss,
     /// It was booted anew: another boot id, counters from zero.
     Reboot,
+    /// Something that only an ESXi host suffers.
+    Host(HostTrouble),
+}
+
+/// What can happen to an ESXi host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HostTrouble {
+    /// No VMkernel adapter is tagged for PVRDMA.
+    VmknicUntagged,
+    /// The ruleset `pvrdma` of the firewall is closed.
+    RulesetClosed,
+    /// The distributed switch has two uplinks.
+    TwoUplinks,
+    /// The RDMA adapter was given to VMs.
+    HcaPassthrough,
+    /// The port of the VM's RDMA adapter has another VLAN than everybody else's.
+    VlanMismatch,
+    /// The adapter negotiated DCB in CEE mode: no priority has flow control.
+    CeeMode,
+    /// The adapter has an older firmware.
+    FirmwareOlder,
+    /// The RDMA driver has other parameters.
+    ParameterDiffers,
+    /// Settings wait for a reboot.
+    RebootPending,
+    /// Its VM with PVRDMA was moved to the other host, which has no RDMA any more.
+    VmMoved,
+    /// The management agent does not answer.
+    HostdDead,
+    /// The link of the RDMA adapter is down.
+    UplinkDown,
+}
+
+/// How the SSH server of a machine behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Manners {
+    /// The secret that logs in by questions; where there is one, no key does.
+    pub secret: Option<&'static str>,
+    /// Failed logins in a row after which the account is locked, and for how long; never where it is `None`.
+    pub locks: Option<(u32, Duration)>,
+    /// True if only algorithms of FIPS 140 are offered: nothing with curve 25519.
+    pub fips: bool,
+}
+
+impl Manners {
+    /// Those of an ordinary Linux machine: keys alone.
+    pub const LINUX: Self = Self { secret: None, locks: None, fips: false };
+
+    /// Those of an ESXi host.
+    ///
+    /// Source: facts on polling ESXi over SSH: no method `password`, questions of which one round is empty; five failures
+    /// lock the account for 900 seconds; the FIPS mode of its server.
+    pub const fn esxi(secret: &'static str) -> Self {
+        Self { secret: Some(secret), locks: Some((5, Duration::from_secs(900))), fips: true }
+    }
 }
 
 /// A machine of the lab. All methods answer at once, from the state as it is at this moment.
@@ -86,4 +143,9 @@ pub trait Machine: Send + Sync + 'static {
 
     /// Begins (`true`) or ends (`false`) a trouble; a reboot has no end.
     fn suffer(&self, trouble: Trouble, on: bool);
+
+    /// How its SSH server behaves.
+    fn manners(&self) -> Manners {
+        Manners::LINUX
+    }
 }

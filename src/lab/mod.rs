@@ -8,6 +8,7 @@
 pub mod delays;
 pub mod fault;
 pub mod guest;
+pub mod host;
 pub mod machine;
 mod running;
 pub mod scenario;

@@ -16,16 +16,18 @@ use tokio_util::task::TaskTracker;
 
 use super::delays::Delays;
 use super::fault::{self, FAULTS, Fault};
-use super::guest;
+use super::guest::clock::Clock;
 use super::machine::Machine;
 use super::scenario::{Happening, Scenario};
 use super::server::keys::{self, Credential, Entry};
+use super::server::logins::Served;
 use super::server::{Host, Parts};
+use super::{guest, host};
 use crate::app::Problem;
 use crate::collect::transport::ssh::Route;
-use crate::config::Address;
 use crate::config::inventory::Access;
 use crate::config::openssh::{Base, Reading, Surroundings, parse_files};
+use crate::config::{Address, Kind};
 use crate::engine::plan::{TargetPlan, Way};
 use crate::engine::run::end;
 use crate::fabric::TargetId;
@@ -80,6 +82,8 @@ pub struct Target {
     pub user: &'static str,
     /// Its port on 127.0.0.1.
     pub port: u16,
+    /// What it is.
+    pub kind: Kind,
     /// Words to find it by.
     pub tags: &'static [&'static str],
 }
@@ -92,6 +96,8 @@ pub struct Lab {
     targets: Vec<Target>,
     credential: Credential,
     openssh: Arc<str>,
+    /// What prints the secret of machines that ask for one, where there are any.
+    secret: Option<Vec<String>>,
     stop: CancellationToken,
     tasks: TaskTracker,
 }
@@ -99,7 +105,13 @@ pub struct Lab {
 impl Lab {
     /// Starts the data centre. It accepts connections when this returns.
     pub fn start(options: &Options) -> io::Result<Self> {
-        Self::with_machines(guest::data_centre(options.seed), options)
+        let clock = Clock::real();
+        let mut machines = Vec::new();
+        if options.scenario.is_some_and(|scenario| scenario.hosts) {
+            machines = host::hosts_by(options.seed, guest::pvrdma_guests(options.seed), &clock);
+        }
+        machines.extend(guest::data_centre_by(options.seed, &clock));
+        Self::with_machines(machines, options)
     }
 
     /// Starts a lab of these machines, whose names differ.
@@ -114,7 +126,7 @@ impl Lab {
             let _within = runtime.enter();
             for (machine, seed) in machines.into_iter().zip(1u64..) {
                 hosts.push(Host::start(Parts {
-                    key: keys::host_key(machine.name())?,
+                    key: keys::host_key(machine.name(), machine.manners().fips)?,
                     machine,
                     accounts: ACCOUNTS,
                     credential: credential.public().clone(),
@@ -137,7 +149,9 @@ impl Lab {
             })
             .collect();
         let openssh = credential.write_files(&entries)?.into();
-        let lab = Self { runtime: Some(runtime), threads, hosts, targets, credential, openssh, stop, tasks };
+        let secret = hosts.iter().find_map(|host| host.manners().secret);
+        let secret = secret.map(|secret| credential.write_secret(secret)).transpose()?;
+        let lab = Self { runtime: Some(runtime), threads, hosts, targets, credential, openssh, secret, stop, tasks };
         if let Some(scenario) = options.scenario {
             lab.play(scenario, options);
         }
@@ -159,11 +173,14 @@ impl Lab {
         let target = self.targets.iter().find(|target| target.name == name)?;
         let (text, path) = (self.openssh.clone(), self.ssh_config().display().to_string());
         let address = Address { user: None, host: target.name.clone(), port: None };
+        let access =
+            Access { password_command: self.secret.clone().filter(|_| target.kind == Kind::Esxi), ..Access::default() };
         let resolve = Arc::new(move || {
-            let route = route(&text, &path, &address);
+            let route = route(&text, &path, &address, access.clone());
             async move { route }.boxed()
         });
-        Some(TargetPlan { id: TargetId::new(name), way: Way::Ssh { resolve, known_linux: true }, by: Become::None })
+        let known_linux = target.kind == Kind::Linux;
+        Some(TargetPlan { id: TargetId::new(name), way: Way::Ssh { resolve, known_linux }, by: Become::None })
     }
 
     /// How the engine reaches all of them.
@@ -186,7 +203,13 @@ impl Lab {
         FAULTS
     }
 
-    /// Switches a fault of one machine on or off; false if there is no such fault or machine.
+    /// What a machine was asked to do since the lab began; `None` if there is none of this name.
+    pub fn served(&self, name: &str) -> Option<Served> {
+        self.hosts.iter().find(|host| host.machine().name() == name).map(|host| host.served())
+    }
+
+    /// Switches a fault of one machine on or off; false if there is no such fault or machine, or the machine is of a kind
+    /// that does not suffer it.
     pub fn suffer(&self, fault: &str, host: &str, on: bool) -> bool {
         self.switcher().switch(fault, host, on)
     }
@@ -205,14 +228,19 @@ impl Lab {
         for target in &self.targets {
             let tags: Vec<String> = target.tags.iter().map(|tag| text(tag)).collect();
             let (name, tags) = (text(&target.name), tags.join(", "));
-            let _ = write!(out, "\n[[target]]\nname = {name}\nkind = \"linux\"\ntags = [{tags}]\n");
+            let _ = write!(out, "\n[[target]]\nname = {name}\nkind = \"{}\"\ntags = [{tags}]\n", target.kind.name());
+            if let Some(command) = self.secret.as_ref().filter(|_| target.kind == Kind::Esxi) {
+                let words: Vec<String> = command.iter().map(|word| text(word)).collect();
+                let _ = writeln!(out, "password_command = [{}]", words.join(", "));
+            }
         }
         out
     }
 
     /// Lets happen what a scenario plans.
     fn play(&self, scenario: &Scenario, options: &Options) {
-        let names: Vec<&str> = self.targets.iter().map(|target| target.name.as_str()).collect();
+        let names: Vec<(&str, bool)> =
+            self.targets.iter().map(|target| (target.name.as_str(), target.kind == Kind::Esxi)).collect();
         for Happening { fault, host, after, lasts } in scenario.draw(options.seed, &names) {
             let Some(host) = self.hosts.iter().find(|known| known.machine().name() == host).cloned() else { continue };
             if options.timing == Timing::AtOnce {
@@ -270,9 +298,17 @@ impl Switcher {
     pub fn switch(&self, fault: &str, host: &str, on: bool) -> bool {
         let host = self.hosts.get(host).and_then(Weak::upgrade);
         let (Some(fault), Some(host)) = (fault::by_name(fault), host) else { return false };
+        if !fault.of.admits(kind(&host) == Kind::Esxi) {
+            return false;
+        }
         (fault.act)(&host, on);
         true
     }
+}
+
+/// What a machine is: an ESXi host asks for a secret.
+fn kind(host: &Host) -> Kind {
+    if host.manners().secret.is_some() { Kind::Esxi } else { Kind::Linux }
 }
 
 fn target(host: &Host) -> Target {
@@ -280,22 +316,19 @@ fn target(host: &Host) -> Target {
     let (user, tags): (&str, &[&str]) = match name.as_str() {
         "pv-a" | "pv-b" => ("root", &["demo", "pvrdma"]),
         "hca-a" | "hca-b" => ("root", &["demo", "passthrough", "mlx5"]),
+        "esx01" | "esx02" => ("root", &["demo", "esxi"]),
         "vf-a" => (UNPRIVILEGED, &["demo", "sr-iov", "mlx5"]),
         _ => ("root", &["demo"]),
     };
-    Target { name, user, port: host.port(), tags }
+    Target { name, user, port: host.port(), kind: kind(host), tags }
 }
 
 /// The way to a machine, out of the lab's own configuration of OpenSSH.
-fn route(text: &str, path: &str, address: &Address) -> Result<Route, Problem> {
+fn route(text: &str, path: &str, address: &Address, access: Access) -> Result<Route, Problem> {
     let file = Reading { path: path.to_owned(), text: text.to_owned(), base: Base::User };
     let resolved = parse_files(&[file], address, &Surroundings::default(), &mut |_| Vec::new());
     match resolved {
-        Ok(resolved) => Ok(Route {
-            hops: vec![resolved.settings],
-            access: Access::default(),
-            ssh_config: Some(PathBuf::from(path)),
-        }),
+        Ok(resolved) => Ok(Route { hops: vec![resolved.settings], access, ssh_config: Some(PathBuf::from(path)) }),
         Err(error) => Err(Problem::new(&error.to_string(), "", "this is a fault of the lab itself; report it")),
     }
 }

@@ -9,13 +9,13 @@ use rand::seq::IndexedRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use serde::Deserialize;
 
-use super::fault::{self, Fault};
+use super::fault::{self, Fault, Of};
 
 /// The word for a machine that is drawn.
 const DRAWN: &str = "drawn";
 
 /// The files, in the order in which they are listed.
-const FILES: [&str; 9] = [
+const FILES: [&str; 23] = [
     include_str!("../../demo/scenarios/healthy.toml"),
     include_str!("../../demo/scenarios/link-down.toml"),
     include_str!("../../demo/scenarios/packet-loss.toml"),
@@ -25,6 +25,20 @@ const FILES: [&str; 9] = [
     include_str!("../../demo/scenarios/wrong-host-key.toml"),
     include_str!("../../demo/scenarios/garbage.toml"),
     include_str!("../../demo/scenarios/reboot.toml"),
+    include_str!("../../demo/scenarios/with-hosts.toml"),
+    include_str!("../../demo/scenarios/vmknic-untagged.toml"),
+    include_str!("../../demo/scenarios/ruleset-closed.toml"),
+    include_str!("../../demo/scenarios/two-uplinks.toml"),
+    include_str!("../../demo/scenarios/hca-passthrough.toml"),
+    include_str!("../../demo/scenarios/vlan-mismatch.toml"),
+    include_str!("../../demo/scenarios/dcb-cee.toml"),
+    include_str!("../../demo/scenarios/firmware-differs.toml"),
+    include_str!("../../demo/scenarios/parameter-differs.toml"),
+    include_str!("../../demo/scenarios/reboot-pending.toml"),
+    include_str!("../../demo/scenarios/vm-moved.toml"),
+    include_str!("../../demo/scenarios/hostd-dead.toml"),
+    include_str!("../../demo/scenarios/ssh-stopped.toml"),
+    include_str!("../../demo/scenarios/account-locked.toml"),
 ];
 
 /// One scenario.
@@ -35,6 +49,9 @@ pub struct Scenario {
     pub name: String,
     /// What it shows, in one line.
     pub title: String,
+    /// True if the ESXi hosts are there too: reading them costs, so only scenarios that show something of them have them.
+    #[serde(default)]
+    pub hosts: bool,
     /// What goes wrong; empty where nothing does.
     #[serde(default)]
     pub faults: Vec<Planned>,
@@ -103,13 +120,17 @@ pub fn by_name(name: &str) -> Option<&'static Scenario> {
 
 impl Scenario {
     /// Settles what the scenario leaves open: each fault gets its machine (each has one RDMA port, so the port comes with
-    /// it) and its moment. `hosts` are the machines that there are.
-    pub fn draw<'h>(&self, seed: u64, hosts: &[&'h str]) -> Vec<Happening<'h>> {
+    /// it) and its moment. `hosts` are the machines that there are, each with whether it is an ESXi host.
+    pub fn draw<'h>(&self, seed: u64, hosts: &[(&'h str, bool)]) -> Vec<Happening<'h>> {
         let mut random = StdRng::seed_from_u64(seed);
         let mut happenings: Vec<Happening<'h>> = Vec::new();
         for planned in &self.faults {
             let Some(fault) = fault::by_name(&planned.kind) else { continue };
-            let candidates: Vec<&'h str> = hosts.iter().copied().filter(|host| planned.admits(host)).collect();
+            let candidates: Vec<&'h str> = hosts
+                .iter()
+                .filter(|(host, is_esxi)| planned.admits(host, *is_esxi, fault.of))
+                .map(|(host, _)| *host)
+                .collect();
             let Some(&host) = candidates.choose(&mut random) else { continue };
             let seconds = match planned.after {
                 After::At(seconds) => seconds,
@@ -127,9 +148,13 @@ impl Scenario {
 }
 
 impl Planned {
-    fn admits(&self, host: &str) -> bool {
-        if self.host == DRAWN {
-            self.among.is_empty() || self.among.iter().any(|name| name == host)
+    fn admits(&self, host: &str, is_esxi: bool, of: Of) -> bool {
+        if !of.admits(is_esxi) {
+            false
+        } else if self.host == DRAWN {
+            // What happens to machines of both kinds happens to a guest where nothing else is said.
+            let is_usual = is_esxi == (of == Of::Hosts);
+            if self.among.is_empty() { is_usual } else { self.among.iter().any(|name| name == host) }
         } else {
             self.host == host
         }
@@ -146,7 +171,15 @@ mod tests {
 
     use super::*;
 
-    const HOSTS: [&str; 5] = ["pv-a", "pv-b", "hca-a", "hca-b", "vf-a"];
+    const HOSTS: [(&str, bool); 7] = [
+        ("esx01", true),
+        ("esx02", true),
+        ("pv-a", false),
+        ("pv-b", false),
+        ("hca-a", false),
+        ("hca-b", false),
+        ("vf-a", false),
+    ];
 
     #[test]
     fn every_scenario_is_whole() {
@@ -202,6 +235,6 @@ mod tests {
             assert_eq!((drawn[0].host, drawn[0].after), ("pv-b", Duration::from_secs(3)));
             assert_eq!(drawn[0].lasts, Some(Duration::from_millis(2500)));
         }
-        assert!(scenario.draw(1, &["pv-a"]).is_empty(), "without a machine nothing happens");
+        assert!(scenario.draw(1, &[("pv-a", false)]).is_empty(), "without a machine nothing happens");
     }
 }

@@ -3,13 +3,14 @@
 use rand::rngs::StdRng;
 use rand::{Rng as _, RngExt as _};
 
-use super::Fault;
+use super::{Fault, Of};
 
 pub(super) const FAULT: Fault = Fault {
     name: "garbage",
     title: "garbage for answers",
     description: "Answers break off in the middle, and random bytes with control sequences follow, as from a broken disk or \
                   a program that is not what it seems",
+    of: Of::All,
     lasts: true,
     act: |host, on| host.change_line(|line| line.garbled = on),
 };

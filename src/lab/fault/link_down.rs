@@ -1,6 +1,6 @@
 //! The link of a machine's RDMA port goes down.
 
-use super::Fault;
+use super::{Fault, Of};
 use crate::lab::machine::Trouble;
 
 pub(super) const FAULT: Fault = Fault {
@@ -8,6 +8,7 @@ pub(super) const FAULT: Fault = Fault {
     title: "link down",
     description: "The link of the first RDMA port goes down, as with a virtual NIC that is disconnected: the port is DOWN, \
                   its netdev has no carrier, its counters stand still",
+    of: Of::All,
     lasts: true,
     act: |host, on| host.machine().suffer(Trouble::LinkDown, on),
 };

@@ -2,6 +2,7 @@
 //! some happen to the machine itself, the others to the line to it.
 
 mod cut;
+mod esxi;
 pub(super) mod garbage;
 mod hang;
 mod link_down;
@@ -14,6 +15,28 @@ use std::sync::Arc;
 
 use super::server::Host;
 
+/// What kind of machine a fault happens to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// Machines of both kinds.
+    All,
+    /// Guests.
+    Guests,
+    /// ESXi hosts.
+    Hosts,
+}
+
+impl Of {
+    /// True if it happens to an ESXi host, or to a guest.
+    pub fn admits(self, is_esxi: bool) -> bool {
+        match self {
+            Self::All => true,
+            Self::Guests => !is_esxi,
+            Self::Hosts => is_esxi,
+        }
+    }
+}
+
 /// One fault.
 #[derive(Clone, Copy)]
 pub struct Fault {
@@ -23,6 +46,8 @@ pub struct Fault {
     pub title: &'static str,
     /// What happens, and what is seen of it.
     pub description: &'static str,
+    /// What kind of machine it happens to.
+    pub of: Of,
     /// True for a state that lasts until it is switched off; false for what happens once.
     pub lasts: bool,
     /// Switches it for one machine.
@@ -45,6 +70,19 @@ pub const FAULTS: &[&Fault] = &[
     &wrong_host_key::FAULT,
     &garbage::FAULT,
     &reboot::FAULT,
+    &esxi::VMKNIC_UNTAGGED,
+    &esxi::RULESET_CLOSED,
+    &esxi::TWO_UPLINKS,
+    &esxi::HCA_PASSTHROUGH,
+    &esxi::VLAN_MISMATCH,
+    &esxi::CEE_MODE,
+    &esxi::FIRMWARE_DIFFERS,
+    &esxi::PARAMETER_DIFFERS,
+    &esxi::REBOOT_PENDING,
+    &esxi::VM_MOVED,
+    &esxi::HOSTD_DEAD,
+    &esxi::SSH_STOPPED,
+    &esxi::ACCOUNT_LOCKED,
 ];
 
 /// The fault of this name.

@@ -1,6 +1,6 @@
 //! A machine is booted anew.
 
-use super::Fault;
+use super::{Fault, Of};
 use crate::lab::machine::Trouble;
 
 pub(super) const FAULT: Fault = Fault {
@@ -8,6 +8,7 @@ pub(super) const FAULT: Fault = Fault {
     title: "reboot",
     description: "The machine is booted anew: connections end, its port is closed for a while, then it answers with \
                   another boot id and counters from zero",
+    of: Of::All,
     lasts: false,
     act: |host, on| {
         if !on {

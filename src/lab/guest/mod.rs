@@ -13,7 +13,7 @@ mod procfs;
 mod queue_pairs;
 pub mod state;
 mod sysfs;
-mod templates;
+pub(super) mod templates;
 mod tree;
 pub mod wire;
 
@@ -36,6 +36,30 @@ const QUIET_AFTER_BOOT: f64 = 12.0;
 /// passed-through mlx5 HCA, `vf-a` with a virtual function of one.
 pub fn data_centre(seed: u64) -> Vec<Arc<dyn Machine>> {
     data_centre_by(seed, &Clock::real())
+}
+
+/// Who a guest is, as its host knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Name.
+    pub name: String,
+    /// BIOS UUID, dashed.
+    pub uuid: String,
+    /// Hardware addresses of its adapters: management, RDMA.
+    pub macs: Vec<String>,
+}
+
+/// The guests with PVRDMA of the data centre of this seed.
+pub fn pvrdma_guests(seed: u64) -> Vec<Identity> {
+    let all = machines::all(seed, Clock::standing().began());
+    all.into_iter()
+        .filter(|state| state.adapter.family == state::Family::Pvrdma)
+        .map(|state| Identity {
+            uuid: state.uuid,
+            macs: state.netdevs.iter().skip(1).map(|netdev| netdev.mac.clone()).collect(),
+            name: state.name,
+        })
+        .collect()
 }
 
 /// The same by another clock: the same seed at the same time gives the same answers.
@@ -161,7 +185,7 @@ impl Machine for Guest {
             Trouble::LinkDown => set_carrier(&mut state, now, !on),
             Trouble::Loss => state.wire.change(state.side, now, |end| end.loss = on),
             Trouble::Reboot if on => reboot(&mut state, now),
-            Trouble::Reboot => {}
+            Trouble::Reboot | Trouble::Host(_) => {}
         }
     }
 }

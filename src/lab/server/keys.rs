@@ -11,9 +11,11 @@ use russh::keys::ssh_key::LineEnding;
 use russh::keys::{Algorithm, EcdsaCurve, PrivateKey, PublicKey};
 use tempfile::TempDir;
 
-/// A fresh host key for a machine. They are of several kinds, so that each is exercised.
-pub fn host_key(machine: &str) -> io::Result<PrivateKey> {
+/// A fresh host key for a machine. They are of several kinds, so that each is exercised; `fips` leaves out what FIPS 140
+/// does not know.
+pub fn host_key(machine: &str, fips: bool) -> io::Result<PrivateKey> {
     fresh(match machine {
+        _ if fips => Algorithm::Ecdsa { curve: EcdsaCurve::NistP256 },
         "pv-b" => Algorithm::Ecdsa { curve: EcdsaCurve::NistP256 },
         "vf-a" => Algorithm::Ecdsa { curve: EcdsaCurve::NistP384 },
         _ => Algorithm::Ed25519,
@@ -23,6 +25,9 @@ pub fn host_key(machine: &str) -> io::Result<PrivateKey> {
 fn fresh(kind: Algorithm) -> io::Result<PrivateKey> {
     PrivateKey::random(&mut rand::rng(), kind).map_err(io::Error::other)
 }
+
+/// The file with the secret of machines that ask for one.
+const SECRET_FILE: &str = "secret";
 
 /// The one key that logs in everywhere, and the folder with it.
 pub struct Credential {
@@ -68,6 +73,12 @@ impl Credential {
     /// OpenSSH's configuration file for the lab.
     pub fn configuration_file(&self) -> PathBuf {
         self.folder.path().join("ssh_config")
+    }
+
+    /// Writes the secret of machines that ask for one; gives the command that prints it.
+    pub fn write_secret(&self, secret: &str) -> io::Result<Vec<String>> {
+        self.write(SECRET_FILE, format!("{secret}\n").as_bytes())?;
+        Ok(vec!["cat".to_owned(), self.folder.path().join(SECRET_FILE).display().to_string()])
     }
 
     /// Writes the file of known host keys and OpenSSH's configuration; gives the text of the latter.
@@ -120,7 +131,7 @@ mod tests {
     fn files_are_private_and_keys_are_fresh() {
         let (one, two) = (Credential::new().expect("a folder"), Credential::new().expect("a folder"));
         assert_ne!(one.public().key_data(), two.public().key_data());
-        let (key, other) = (host_key("pv-b").expect("a key"), host_key("pv-b").expect("a key"));
+        let (key, other) = (host_key("pv-b", false).expect("a key"), host_key("pv-b", false).expect("a key"));
         assert_ne!(key.public_key().key_data(), other.public_key().key_data());
         assert_eq!(key.algorithm(), other.algorithm());
         let entry = Entry { name: "pv-b".to_owned(), user: "root", port: 4711, key: key.public_key().clone() };

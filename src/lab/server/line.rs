@@ -20,6 +20,10 @@ pub struct Line {
     pub cut: bool,
     /// The machine boots: the port is closed.
     pub booting: bool,
+    /// Its SSH service was stopped: new connections are refused, those that there are go on.
+    pub refusing: bool,
+    /// Its accounts are locked: no login is admitted.
+    pub locked: bool,
     /// Bytes are taken and none are given.
     pub silent: bool,
     /// Each command takes this much longer, each tick of a stream five times as much.
@@ -35,7 +39,7 @@ pub struct Line {
 impl Line {
     /// True if the port is open.
     pub fn is_open(self) -> bool {
-        !self.cut && !self.booting
+        !self.cut && !self.booting && !self.refusing
     }
 
     /// Cuts every connection that there is.

@@ -8,21 +8,23 @@
 pub mod command;
 pub mod keys;
 mod line;
+pub mod logins;
 pub mod print;
 pub mod script;
 mod serve;
 mod session;
 mod stream;
 
+use std::borrow::Cow;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use russh::keys::{PrivateKey, PublicKey};
+use russh::keys::{Algorithm, PrivateKey, PublicKey};
 use russh::server::Config;
-use russh::{MethodKind, MethodSet, SshId};
+use russh::{MethodKind, MethodSet, Preferred, SshId, cipher, kex};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -32,7 +34,8 @@ use tokio_util::task::TaskTracker;
 pub use line::Line;
 
 use super::delays::Delays;
-use super::machine::Machine;
+use super::machine::{Machine, Manners};
+use logins::{Count, Served};
 use session::Session;
 
 /// Connections that may wait to be accepted.
@@ -60,6 +63,10 @@ pub struct Host {
     line: watch::Sender<Line>,
     delays: Delays,
     seed: u64,
+    /// How its server behaves.
+    manners: Manners,
+    /// What it was asked to do.
+    count: Count,
     /// How many answers were garbled or could have been.
     answers: AtomicU64,
     runtime: Handle,
@@ -95,9 +102,12 @@ impl Host {
         let kept = bind(0)?;
         let port = kept.local_addr()?.port();
         let listener = listen(port)?;
+        let manners = parts.machine.manners();
         let host = Arc::new(Self {
+            manners,
+            count: Count::default(),
             usual_key: parts.key.public_key().clone(),
-            usual: Arc::new(config(parts.machine.ssh_version(), parts.key)),
+            usual: Arc::new(config(parts.machine.ssh_version(), manners, parts.key)),
             foreign: OnceLock::new(),
             machine: parts.machine,
             accounts: parts.accounts,
@@ -131,6 +141,16 @@ impl Host {
         &self.usual_key
     }
 
+    /// How its server behaves.
+    pub fn manners(&self) -> Manners {
+        self.manners
+    }
+
+    /// What it was asked to do since the lab began.
+    pub fn served(&self) -> Served {
+        self.count.told()
+    }
+
     /// How the line to it is now.
     pub fn line(&self) -> Line {
         *self.line.borrow()
@@ -147,9 +167,9 @@ impl Host {
             return Some(self.usual.clone());
         }
         if self.foreign.get().is_none() {
-            let key = keys::host_key(self.machine.name()).ok()?;
+            let key = keys::host_key(self.machine.name(), self.manners.fips).ok()?;
             // Two connections at once may both have made one: the first is kept.
-            let _ = self.foreign.set(Arc::new(config(self.machine.ssh_version(), key)));
+            let _ = self.foreign.set(Arc::new(config(self.machine.ssh_version(), self.manners, key)));
         }
         self.foreign.get().cloned()
     }
@@ -167,10 +187,28 @@ impl Host {
     }
 }
 
-fn config(version: &str, key: PrivateKey) -> Config {
+fn config(version: &str, manners: Manners, key: PrivateKey) -> Config {
+    let method = if manners.secret.is_some() { MethodKind::KeyboardInteractive } else { MethodKind::PublicKey };
+    let mut preferred = Preferred::default();
+    if manners.fips {
+        // Source: facts on polling ESXi over SSH: exchanges and ciphers of 8.x, keys of FIPS.
+        preferred.kex = Cow::Borrowed(&[
+            kex::ECDH_SHA2_NISTP256,
+            kex::ECDH_SHA2_NISTP384,
+            kex::ECDH_SHA2_NISTP521,
+            kex::DH_G16_SHA512,
+            kex::DH_G18_SHA512,
+            kex::EXTENSION_SUPPORT_AS_SERVER,
+            kex::EXTENSION_OPENSSH_STRICT_KEX_AS_SERVER,
+        ]);
+        preferred.cipher =
+            Cow::Borrowed(&[cipher::AES_256_GCM, cipher::AES_128_GCM, cipher::AES_256_CTR, cipher::AES_128_CTR]);
+        preferred.key = Cow::Owned(preferred.key.iter().filter(|kind| **kind != Algorithm::Ed25519).cloned().collect());
+    }
     Config {
         server_id: SshId::Standard(format!("SSH-2.0-{version}").into()),
-        methods: MethodSet::from(&[MethodKind::PublicKey][..]),
+        methods: MethodSet::from(&[method][..]),
+        preferred,
         auth_rejection_time: REFUSAL,
         auth_rejection_time_initial: Some(Duration::ZERO),
         max_auth_attempts: LOGIN_TRIES,

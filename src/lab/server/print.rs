@@ -19,6 +19,8 @@ pub struct Printed {
     pub status: u32,
     /// How long it took by itself.
     pub took: Duration,
+    /// How many times the management agent of an ESXi host was asked.
+    pub by_agent: u32,
 }
 
 impl From<Answer> for Printed {
@@ -28,6 +30,7 @@ impl From<Answer> for Printed {
             stderr: answer.stderr.into_bytes(),
             status: answer.status,
             took: answer.took,
+            by_agent: answer.by_agent,
         }
     }
 }
@@ -37,14 +40,14 @@ pub fn not_found(word: &str) -> Printed {
     Printed { stderr: format!("sh: 1: {word}: not found\n").into_bytes(), status: 127, ..Printed::default() }
 }
 
-/// Reads one source of a batch.
-pub fn read(machine: &dyn Machine, login: &Login, read: &Read, sudo: bool) -> Printed {
+/// Reads one source of a batch. `tool` stands for `esxcli` where that is the program.
+pub fn read(machine: &dyn Machine, login: &Login, read: &Read, sudo: bool, tool: &str) -> Printed {
     match read {
         Read::Files(globs) => files(machine, login, globs.iter().flat_map(|glob| expand(machine, glob))),
         Read::Command { argv, keep } | Read::Privileged { argv, keep, .. } => {
-            command(machine, login, argv, *keep, sudo)
+            command(machine, login, argv, *keep, sudo, tool)
         }
-        Read::Each { of, argv, .. } => each(machine, login, *of, argv),
+        Read::Each { of, argv, .. } => each(machine, login, *of, argv, tool),
         Read::ProcessFiles { names, files } => process_files(machine, login, names, files),
         Read::Environment(prefixes) => environment(machine, login, prefixes),
     }
@@ -89,8 +92,8 @@ fn files(machine: &dyn Machine, login: &Login, paths: impl Iterator<Item = Strin
 }
 
 /// A command for each thing that a listing names, as the script prints it.
-fn each(machine: &dyn Machine, login: &Login, of: Listing, argv: &[Word]) -> Printed {
-    let list: Vec<String> = of.command().0.iter().map(|word| (*word).to_owned()).collect();
+fn each(machine: &dyn Machine, login: &Login, of: Listing, argv: &[Word], tool: &str) -> Printed {
+    let list: Vec<String> = chosen(of.command().0.iter().map(|word| (*word).to_owned()).collect(), tool);
     let listed = Printed::from(run_as(machine, login, &list, false));
     let names = of.names(&String::from_utf8_lossy(&listed.stdout));
     let mut printed = Printed { stdout: Vec::new(), ..listed };
@@ -98,12 +101,13 @@ fn each(machine: &dyn Machine, login: &Login, of: Listing, argv: &[Word]) -> Pri
         let mark = format!("{ITEM} {name}\n");
         printed.stdout.extend_from_slice(mark.as_bytes());
         printed.stderr.extend_from_slice(mark.as_bytes());
-        let words: Vec<String> = argv.iter().map(|word| word.shown(name)).collect();
+        let words: Vec<String> = chosen(argv.iter().map(|word| word.shown(name)).collect(), tool);
         let one = Printed::from(run_as(machine, login, &words, false));
         printed.stdout.extend_from_slice(&one.stdout);
         printed.stderr.extend_from_slice(&one.stderr);
         printed.stdout.extend_from_slice(format!("\n{STATUS} {}\n", one.status).as_bytes());
         printed.took += one.took;
+        printed.by_agent += one.by_agent;
     }
     if names.len() > MOST_ITEMS {
         printed.stdout.extend_from_slice(format!("{MORE} {}\n", names.len() - MOST_ITEMS).as_bytes());
@@ -111,7 +115,15 @@ fn each(machine: &dyn Machine, login: &Login, of: Listing, argv: &[Word]) -> Pri
     printed
 }
 
-fn command(machine: &dyn Machine, login: &Login, argv: &[Word], keep: Option<Keep>, sudo: bool) -> Printed {
+/// The words with the program that the script chose for `esxcli`.
+fn chosen(mut words: Vec<String>, tool: &str) -> Vec<String> {
+    if let Some(program) = words.first_mut().filter(|program| *program == "esxcli") {
+        tool.clone_into(program);
+    }
+    words
+}
+
+fn command(machine: &dyn Machine, login: &Login, argv: &[Word], keep: Option<Keep>, sudo: bool, tool: &str) -> Printed {
     let words: Vec<String> = argv
         .iter()
         .flat_map(|word| match word {
@@ -120,6 +132,7 @@ fn command(machine: &dyn Machine, login: &Login, argv: &[Word], keep: Option<Kee
             Word::Glob(pattern) => expand(machine, pattern),
         })
         .collect();
+    let words = chosen(words, tool);
     let Some(program) = words.first() else { return Printed { status: 127, ..Printed::default() } };
     let mut printed = Printed::from(run_as(machine, login, &words, sudo));
     if printed.status == 127 {
@@ -206,11 +219,11 @@ mod tests {
     fn files_are_printed_as_grep_does() {
         let machine = TestMachine::new("t").file("/a/1/x", "one\ntwo").file("/a/2/x", "").file("/b", "b\n");
         let machine = machine.refused("/a/3/x", crate::lab::machine::NotRead::Invalid);
-        let printed = read(&machine, &root(), &Read::Files(&["/a/*/x", "/b", "/none/*"]), false);
+        let printed = read(&machine, &root(), &Read::Files(&["/a/*/x", "/b", "/none/*"]), false, "esxcli");
         assert_eq!(text(&printed.stdout), "/a/1/x:one\n/a/1/x:two\n/b:b\n");
         let complaints = "grep: /a/3/x: Invalid argument\ngrep: /none/*: No such file or directory\n";
         assert_eq!((text(&printed.stderr).as_str(), printed.status), (complaints, 2));
-        let empty = read(&machine, &root(), &Read::Files(&["/a/2/x"]), false);
+        let empty = read(&machine, &root(), &Read::Files(&["/a/2/x"]), false, "esxcli");
         assert_eq!(empty, Printed::default());
     }
 
@@ -219,14 +232,17 @@ mod tests {
         const ARGV: &[Word] = &[Word::Plain("say"), Word::Glob("/a/*")];
         let machine =
             TestMachine::new("t").file("/a/1", "").file("/a/2", "").says("say /a/1 /a/2", "1 x\n2 y\n3 x\n4 x", 3);
-        let plain = read(&machine, &root(), &Read::Command { argv: ARGV, keep: None }, false);
+        let plain = read(&machine, &root(), &Read::Command { argv: ARGV, keep: None }, false, "esxcli");
         assert_eq!((text(&plain.stdout).as_str(), plain.status), ("1 x\n2 y\n3 x\n4 x", 3));
         let keep = Some(Keep { any_of: &["x", "z"], last: 2 });
-        let few = read(&machine, &root(), &Read::Command { argv: ARGV, keep }, false);
+        let few = read(&machine, &root(), &Read::Command { argv: ARGV, keep }, false, "esxcli");
         assert_eq!((text(&few.stdout).as_str(), few.status), ("3 x\n4 x\n", 3));
         let tail = Some(Keep { any_of: &[], last: 1 });
-        assert_eq!(text(&read(&machine, &root(), &Read::Command { argv: ARGV, keep: tail }, false).stdout), "4 x");
-        let missing = read(&machine, &root(), &Read::Command { argv: &[Word::Plain("nope")], keep }, false);
+        assert_eq!(
+            text(&read(&machine, &root(), &Read::Command { argv: ARGV, keep: tail }, false, "esxcli").stdout),
+            "4 x"
+        );
+        let missing = read(&machine, &root(), &Read::Command { argv: &[Word::Plain("nope")], keep }, false, "esxcli");
         assert_eq!((text(&missing.stderr).as_str(), missing.status), ("nope: not found\n", 127));
     }
 
@@ -238,17 +254,18 @@ mod tests {
             machine = machine.file(&format!("/proc/{id}/limits"), "Max locked memory\n");
         }
         let wanted = Read::ProcessFiles { names: &["mpirun", "ib_write_bw"], files: &["comm", "limits"] };
-        let printed = read(&machine, &root(), &wanted, false);
+        let printed = read(&machine, &root(), &wanted, false, "esxcli");
         let expected = "/proc/10/comm:mpirun\n/proc/10/limits:Max locked memory\n/proc/7/comm:ib_write_bw\n/proc/7/limits:Max locked memory\n";
         assert_eq!((text(&printed.stdout).as_str(), printed.status), (expected, 0));
-        let nobody = read(&machine, &root(), &Read::ProcessFiles { names: &["x"], files: &["limits"] }, false);
+        let nobody =
+            read(&machine, &root(), &Read::ProcessFiles { names: &["x"], files: &["limits"] }, false, "esxcli");
         assert_eq!(nobody, Printed::default());
     }
 
     #[test]
     fn only_wanted_variables_are_printed() {
         let machine = TestMachine::new("t").variable("UCX_TLS", "rc").variable("UCX_L", "a\nb").variable("SECRET", "x");
-        let printed = read(&machine, &root(), &Read::Environment(&["UCX_"]), false);
+        let printed = read(&machine, &root(), &Read::Environment(&["UCX_"]), false, "esxcli");
         assert_eq!(text(&printed.stdout), "UCX_L=a [more lines]\nUCX_TLS=rc\n");
     }
 }

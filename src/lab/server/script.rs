@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use crate::probe::dialect::posix::{compile, marker};
-use crate::probe::linux::{PROBES, stream};
-use crate::probe::{Read, Source};
+use crate::probe::linux::stream;
+use crate::probe::{Probe, Read, Source, esxi, linux};
 
 /// The end of every batch.
 const BATCH_END: &str = "exit 0\n}\n";
@@ -17,6 +17,9 @@ const STREAM_END: &str = "done\n}\n";
 
 /// What raises the privilege of one command.
 const SUDO: &str = "sudo -n ";
+
+/// What may stand for `esxcli`.
+const TOOLS: [&str; 2] = ["esxcli", "localcli"];
 
 /// The longest nonce that is believed.
 const LONGEST_NONCE: usize = 64;
@@ -42,6 +45,8 @@ pub enum Script {
 pub struct Batch {
     /// What its markers carry.
     pub nonce: String,
+    /// The program that stands for `esxcli`.
+    pub tool: &'static str,
     /// Its pieces, in their order.
     pub pieces: Vec<Piece>,
 }
@@ -71,9 +76,13 @@ pub enum Wanted {
 
 /// Every piece of script that a source of the program compiles to, and what it reads.
 static KNOWN: LazyLock<BTreeMap<String, Read>> = LazyLock::new(|| {
-    let sources = PROBES.iter().flat_map(|probe| probe.sources);
-    sources.filter_map(|source| Some((compiled(*source)?, source.read))).collect()
+    probes().flat_map(|probe| probe.sources).filter_map(|source| Some((compiled(*source)?, source.read))).collect()
 });
+
+/// All probes of the program.
+fn probes() -> impl Iterator<Item = &'static Probe> {
+    linux::PROBES.iter().chain(esxi::PROBES)
+}
 
 /// The piece of script that one source becomes.
 fn compiled(source: Source) -> Option<String> {
@@ -107,6 +116,12 @@ fn batch(text: &str) -> Option<Batch> {
     let nonce = nonce(key.strip_prefix(&marker(""))?)?;
     let frame = compile(&[], nonce);
     let opening = frame.strip_suffix(BATCH_END)?;
+    // Only a batch that asks an ESXi host has the line that chooses its program.
+    let tool = TOOLS.into_iter().find(|tool| text.contains(&format!("\n_x={tool}\n_n='")));
+    let text = match tool {
+        Some(tool) => text.replacen(&format!("\n_x={tool}\n_n='"), "\n_n='", 1),
+        None => text.to_owned(),
+    };
     let mut rest = text.strip_prefix(opening)?.strip_suffix(BATCH_END)?;
     let mut pieces = Vec::new();
     while !rest.is_empty() {
@@ -116,7 +131,7 @@ fn batch(text: &str) -> Option<Batch> {
         pieces.push(Piece { index, wanted: wanted(piece) });
         rest = after;
     }
-    Some(Batch { nonce: nonce.to_owned(), pieces })
+    Some(Batch { nonce: nonce.to_owned(), tool: tool.unwrap_or(TOOLS[0]), pieces })
 }
 
 fn wanted(piece: &str) -> Wanted {
@@ -154,7 +169,7 @@ mod tests {
     use crate::probe::Word;
 
     fn all_sources() -> Vec<Source> {
-        PROBES.iter().flat_map(|probe| probe.sources.iter().copied()).collect()
+        probes().flat_map(|probe| probe.sources.iter().copied()).collect()
     }
 
     #[test]

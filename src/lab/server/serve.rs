@@ -1,8 +1,6 @@
 //! One channel: what was asked for on it is recognised and answered, as slowly and as wrongly as the line to the machine
 //! is at this moment.
 
-use std::time::Duration;
-
 use rand::RngExt as _;
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
@@ -111,7 +109,7 @@ async fn shell(out: &mut Out, has_terminal: bool) -> Result<(), Gone> {
 
 async fn plain(host: &Host, login: &Login, line: &str, out: &mut Out) -> Result<(), Gone> {
     let printed = command::answer(host.machine.as_ref(), login, line);
-    pause(host, out, printed.took).await?;
+    pause(host, out, &printed).await?;
     let mut printed = printed;
     garble(host, &mut printed, &mut random(host));
     out.push(&printed.stdout, &printed.stderr).await?;
@@ -163,12 +161,12 @@ async fn batch(host: &Host, login: &Login, batch: &Batch, out: &mut Out) -> Resu
     let last = host.line().garbled.then(|| random.random_range(0..batch.pieces.len().max(1)));
     for (number, piece) in batch.pieces.iter().enumerate() {
         let mut printed = match &piece.wanted {
-            Wanted::Known { read, sudo } => print::read(machine, login, read, *sudo),
+            Wanted::Known { read, sudo } => print::read(machine, login, read, *sudo, batch.tool),
             Wanted::Unknown(word) => not_found(word),
         };
         let begin = mark(machine, login, &batch.nonce, piece.index, "begin");
         out.push(&begin, &begin).await?;
-        pause(host, out, printed.took).await?;
+        pause(host, out, &printed).await?;
         if last == Some(number) {
             // What was printed so far is true; from here on nothing is, not even the marks.
             garble(host, &mut printed, &mut random);
@@ -191,8 +189,9 @@ fn mark(machine: &dyn Machine, login: &Login, nonce: &str, index: usize, what: &
 }
 
 /// Waits as long as a command takes. What was said before it is sent first.
-async fn pause(host: &Host, out: &mut Out, took: Duration) -> Result<(), Gone> {
-    let wait = host.delays.of(took) + host.line().slower_by;
+async fn pause(host: &Host, out: &mut Out, printed: &Printed) -> Result<(), Gone> {
+    let wait = host.delays.of(printed.took) + host.delays.by_agent(printed.by_agent) + host.line().slower_by;
+    host.count.served(printed.by_agent, wait);
     if wait.is_zero() {
         return Ok(());
     }

@@ -1,11 +1,13 @@
 //! One SSH connection: who may log in, and what a channel asks for. Handlers run inside the library's own loop, so
 //! nothing here waits: each request becomes a task that owns its channel.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
-use russh::server::{Auth, ChannelOpenHandle, Handler, Msg, PublicKeyOffer, VerifiedPublicKey};
+use russh::server::{Auth, ChannelOpenHandle, Handler, Msg, PublicKeyOffer, Response, VerifiedPublicKey};
 use russh::{Channel, ChannelId, ChannelOpenFailure, Pty};
 use tokio_util::sync::CancellationToken;
 
@@ -38,6 +40,8 @@ pub(super) struct Session {
     host: Arc<Host>,
     stop: CancellationToken,
     login: Option<Login>,
+    /// Rounds of questions that were asked.
+    rounds: u8,
     sessions: Arc<AtomicUsize>,
     waiting: HashMap<ChannelId, Waiting>,
 }
@@ -45,11 +49,13 @@ pub(super) struct Session {
 impl Session {
     /// A connection on which nobody is logged in. `stop` ends its tasks.
     pub fn new(host: Arc<Host>, stop: CancellationToken) -> Self {
-        Self { host, stop, login: None, sessions: Arc::default(), waiting: HashMap::new() }
+        Self { host, stop, login: None, rounds: 0, sessions: Arc::default(), waiting: HashMap::new() }
     }
 
     fn admits(&self, user: &str, key: &russh::keys::PublicKey) -> bool {
-        self.host.accounts.contains(&user) && key.key_data() == self.host.credential.key_data()
+        self.host.manners().secret.is_none()
+            && self.host.accounts.contains(&user)
+            && key.key_data() == self.host.credential.key_data()
     }
 
     /// Starts the task that answers a request; false if the channel was asked something before.
@@ -74,6 +80,38 @@ impl Session {
 
 impl Handler for Session {
     type Error = russh::Error;
+
+    /// Questions as an ESXi host asks them: one for the secret, and a round without any when it is right.
+    async fn auth_keyboard_interactive<'a>(
+        &'a mut self,
+        user: &str,
+        _submethods: &str,
+        response: Option<Response<'a>>,
+    ) -> Result<Auth, russh::Error> {
+        let manners = self.host.manners();
+        let Some(secret) = manners.secret else { return Ok(Auth::reject()) };
+        let nothing = || Cow::Borrowed("");
+        let Some(response) = response else {
+            self.rounds = 1;
+            let prompt = format!("({user}@{}) Password: ", self.host.machine.name());
+            let prompts = Cow::Owned(vec![(Cow::Owned(prompt), false)]);
+            return Ok(Auth::Partial { name: nothing(), instructions: nothing(), prompts });
+        };
+        if self.rounds == 2 {
+            self.login = Some(Login { user: user.to_owned(), is_root: user == "root" });
+            return Ok(Auth::Accept);
+        }
+        let answers: Vec<Vec<u8>> = response.map(|answer| answer.to_vec()).collect();
+        let right = self.host.accounts.contains(&user)
+            && answers.len() == 1
+            && answers.iter().all(|answer| answer == secret.as_bytes());
+        if !self.host.count.admits(right, manners.locks, self.host.line().locked, Instant::now()) {
+            self.rounds = 0;
+            return Ok(Auth::reject());
+        }
+        self.rounds = 2;
+        Ok(Auth::Partial { name: nothing(), instructions: nothing(), prompts: Cow::Borrowed(&[]) })
+    }
 
     async fn auth_publickey_offered(&mut self, user: &str, offer: PublicKeyOffer<'_>) -> Result<Auth, russh::Error> {
         Ok(if self.admits(user, offer.public_key) { Auth::Accept } else { Auth::reject() })

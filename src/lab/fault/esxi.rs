@@ -1,0 +1,125 @@
+//! What can go wrong with an ESXi host: with what it is set to, with its management agent, and with logins to it.
+
+use super::{Fault, Of};
+use crate::lab::machine::HostTrouble::{self, *};
+use crate::lab::machine::Trouble;
+
+/// A fault of the host itself.
+macro_rules! trouble {
+    ($fault:ident, $trouble:expr, $name:literal, $title:literal, $description:literal) => {
+        pub(super) const $fault: Fault = Fault {
+            name: $name,
+            title: $title,
+            description: $description,
+            of: Of::Hosts,
+            lasts: true,
+            act: |host, on| {
+                const TROUBLE: HostTrouble = $trouble;
+                host.machine().suffer(Trouble::Host(TROUBLE), on);
+            },
+        };
+    };
+}
+
+trouble!(
+    VMKNIC_UNTAGGED,
+    VmknicUntagged,
+    "vmknic-untagged",
+    "no VMkernel adapter for PVRDMA",
+    "Net.PVRDMAVmknic is empty: PVRDMA goes over TCP in silence, the counters of the RDMA device stand still"
+);
+trouble!(
+    RULESET_CLOSED,
+    RulesetClosed,
+    "ruleset-closed",
+    "PVRDMA ruleset closed",
+    "The ruleset pvrdma of the host's firewall is closed, so PVRDMA cannot reach the other host as RDMA"
+);
+trouble!(
+    TWO_UPLINKS,
+    TwoUplinks,
+    "two-uplinks",
+    "two uplinks",
+    "The distributed switch of PVRDMA has two uplinks with a link: PVRDMA needs exactly one"
+);
+trouble!(
+    HCA_PASSTHROUGH,
+    HcaPassthrough,
+    "hca-passthrough",
+    "HCA given to VMs",
+    "Both functions of the RDMA adapter are in passthrough: the host has no uplink and no RDMA device any more"
+);
+trouble!(
+    VLAN_MISMATCH,
+    VlanMismatch,
+    "vlan-mismatch",
+    "VLAN mismatch",
+    "The port of the VM's RDMA adapter is in VLAN 200, that of its peer in VLAN 100: both stay ACTIVE and do not reach each other"
+);
+trouble!(
+    CEE_MODE,
+    CeeMode,
+    "dcb-cee",
+    "DCB in CEE mode",
+    "The adapter negotiated DCB in CEE mode where its twin has IEEE mode: no priority has flow control"
+);
+trouble!(
+    FIRMWARE_DIFFERS,
+    FirmwareOlder,
+    "firmware-differs",
+    "older firmware",
+    "The RDMA adapter has an older firmware than that of its twin"
+);
+trouble!(
+    PARAMETER_DIFFERS,
+    ParameterDiffers,
+    "parameter-differs",
+    "module parameter differs",
+    "The RDMA driver lacks dscp_force, which its twin has"
+);
+trouble!(
+    REBOOT_PENDING,
+    RebootPending,
+    "reboot-pending",
+    "reboot pending",
+    "disableACSCheck was set and passthrough of the second port enabled, and the host was not rebooted since"
+);
+trouble!(
+    VM_MOVED,
+    VmMoved,
+    "vm-moved",
+    "VM moved to a host without RDMA",
+    "The VM with PVRDMA was moved to the other host, whose RDMA driver is switched off: its RDMA becomes TCP in silence"
+);
+trouble!(
+    HOSTD_DEAD,
+    HostdDead,
+    "hostd-dead",
+    "management agent dead",
+    "hostd does not answer: esxcli and vim-cmd fail, localcli works"
+);
+
+pub(super) const SSH_STOPPED: Fault = Fault {
+    name: "ssh-stopped",
+    title: "SSH service stopped",
+    description: "The SSH service is stopped: new connections are refused, the one that there is goes on",
+    of: Of::Hosts,
+    lasts: true,
+    act: |host, on| host.change_line(|line| line.refusing = on),
+};
+
+pub(super) const ACCOUNT_LOCKED: Fault = Fault {
+    name: "account-locked",
+    title: "account locked",
+    description: "Somebody failed five times to log in: the connection ends, and for a quarter of an hour the right secret is refused too",
+    of: Of::Hosts,
+    lasts: true,
+    act: |host, on| {
+        host.change_line(|line| {
+            line.locked = on;
+            if on {
+                line.cut_connections();
+            }
+        });
+    },
+};

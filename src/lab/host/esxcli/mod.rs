@@ -1,0 +1,67 @@
+//! What `esxcli` and `localcli` answer. Every form names the section of the facts on ESXi commands, or the capture, that
+//! it was made after.
+
+mod hardware;
+mod network;
+mod rdma;
+mod system;
+
+pub use hardware::{lspci, vmkchdev};
+pub use system::options;
+
+use super::Said;
+use super::state::State;
+
+/// Words of a call, taken apart: the names of namespaces and of the command, and its options.
+#[derive(Debug, Default)]
+pub struct Call<'a> {
+    words: Vec<&'a str>,
+    options: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Call<'a> {
+    /// `network nic get -n vmnic2`.
+    pub fn new(words: &'a [String]) -> Self {
+        let mut call = Self::default();
+        let mut rest = words.iter().map(String::as_str);
+        while let Some(word) = rest.next() {
+            match (word.strip_prefix('-'), word.split_once('=')) {
+                (None, _) => call.words.push(word),
+                (Some(_), Some((name, value))) => call.options.push((name, value)),
+                (Some(_), None) => call.options.push((word, rest.next().unwrap_or_default())),
+            }
+        }
+        call
+    }
+
+    /// The value of an option by its short or its long name.
+    pub fn option(&self, short: &str, long: &str) -> Option<&'a str> {
+        self.options.iter().find(|(name, _)| *name == short || *name == long).map(|(_, value)| *value)
+    }
+}
+
+/// Answers a call.
+pub fn answer(state: &State, words: &[String]) -> Said {
+    let call = Call::new(words);
+    if call.options.iter().any(|(name, _)| name.starts_with("--formatter")) {
+        return Err("Error: the lab prints texts only, without a formatter".to_owned());
+    }
+    let nic = call.option("-n", "--nic-name");
+    match call.words.as_slice() {
+        ["system", rest @ ..] => system::answer(state, rest, &call),
+        ["software", "vib", "list"] => Ok(system::vibs(state)),
+        ["software", "component", "list"] => Ok(system::components(state)),
+        ["hardware", rest @ ..] => hardware::answer(state, rest, &call),
+        ["graphics", "device", "list"] => Ok(hardware::graphics(state)),
+        ["graphics", "host", "get"] => Ok(hardware::graphics_host()),
+        ["rdma", rest @ ..] => rdma::answer(state, rest, call.option("-d", "--device")),
+        ["network", rest @ ..] => network::answer(state, rest, nic, &call),
+        ["vm", "process", "list"] => Ok(system::processes(state)),
+        _ => unknown(&call.words),
+    }
+}
+
+/// There is no such command. UNSOURCED wording.
+fn unknown(words: &[&str]) -> Said {
+    Err(format!("Error: Unknown command or namespace {}", words.join(" ")))
+}

@@ -1,0 +1,403 @@
+//! The hosts of the lab: two ESXi hosts, 7.0 U3 and 8.0 U3, with a distributed switch over one ConnectX each and four VMs,
+//! of which two are guests of the lab. Every answer is rendered from one [`state::State`] by a form that names the section
+//! of the facts or the capture that it was made after.
+
+mod esxcli;
+mod hosts;
+mod log;
+mod net_dvs;
+mod print;
+mod state;
+mod traffic;
+mod vim;
+mod vm;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use self::hosts::{Cluster, DVS_ID, GROUPS};
+use self::state::{Carried, Release, State};
+use self::vm::{Role, Vm};
+use super::guest::Identity;
+use super::guest::clock::Clock;
+use super::guest::templates::fill;
+use super::machine::{Answer, HostTrouble, Login, Machine, Manners, NotRead, Trouble};
+
+/// What a call gives: its output, or what it complains of.
+type Said = Result<String, String>;
+
+/// How long a host has been up when the lab begins, in seconds.
+const UP: f64 = 517_400.0;
+
+/// How much of that time RDMA went over it.
+const BUSY: f64 = 0.31;
+
+/// What a call says that needs the host's agent, while that is dead.
+const NO_AGENT: &str = "Connect to localhost failed: Connection failure.";
+
+/// Programs that ask the host's agent, and so take long.
+const BY_AGENT: [&str; 2] = ["esxcli", "vim-cmd"];
+
+/// The secret of every account on the hosts of the lab.
+pub const SECRET: &str = "only-in-the-lab";
+
+/// Stretches of time in which nothing changed on a host.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    from: f64,
+    rdma: bool,
+    tcp: bool,
+    linked: bool,
+}
+
+/// What both hosts share.
+#[derive(Debug)]
+struct Shared {
+    cluster: Cluster,
+    stretches: [Vec<Stretch>; 2],
+    booted: [f64; 2],
+}
+
+/// One host of the lab.
+#[derive(Debug)]
+pub struct Host {
+    index: usize,
+    name: &'static str,
+    shared: Arc<Mutex<Shared>>,
+    clock: Clock,
+}
+
+/// Both hosts of the data centre of this seed. `guests` are its guests with PVRDMA, one for each host.
+pub fn hosts_by(seed: u64, guests: Vec<Identity>, clock: &Clock) -> Vec<Arc<dyn Machine>> {
+    let shared = Shared { cluster: Cluster::new(seed, guests), stretches: [Vec::new(), Vec::new()], booted: [-UP; 2] };
+    let shared = Arc::new(Mutex::new(shared));
+    (0..2)
+        .map(|index| {
+            let host = Host { index, name: ["esx01", "esx02"][index], shared: shared.clone(), clock: clock.clone() };
+            host.lock().note(0.0);
+            Arc::new(host) as Arc<dyn Machine>
+        })
+        .collect()
+}
+
+impl Shared {
+    /// Notes how both hosts carry traffic from now on.
+    fn note(&mut self, now: f64) {
+        for index in 0..2 {
+            let state = self.cluster.state(index);
+            let (rdma, linked) = (state.carries_rdma(), state.is_linked());
+            // Traffic between two VMs of one host touches no adapter; here it is counted all the same.
+            let with_vms = state.vms.iter().any(|vm| vm.on && vm.port.is_some());
+            let stretch = Stretch { from: now, rdma: rdma && with_vms, tcp: !rdma && linked && with_vms, linked };
+            self.stretches[index].push(stretch);
+        }
+    }
+
+    fn state(&self, index: usize, now: f64) -> State {
+        let mut state = self.cluster.state(index);
+        let stretches = &self.stretches[index];
+        let booted = self.booted[index];
+        let mut carried = Carried { up: now - booted, ..Carried::default() };
+        if booted < 0.0 {
+            carried.linked = -booted;
+            carried.rdma = -booted * BUSY;
+        }
+        for (place, stretch) in stretches.iter().enumerate() {
+            let end = stretches.get(place + 1).map_or(now, |next| next.from.min(now));
+            let seconds = (end - stretch.from.max(booted)).max(0.0);
+            for (is, sum) in [
+                (stretch.rdma, &mut carried.rdma),
+                (stretch.tcp, &mut carried.tcp),
+                (stretch.linked, &mut carried.linked),
+            ] {
+                *sum += if is { seconds } else { 0.0 };
+            }
+        }
+        state.carried = carried;
+        state
+    }
+}
+
+impl Host {
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        // A poisoned lock only says that a reader panicked; a change is made in one step.
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn state(&self) -> State {
+        let now = self.clock.elapsed().as_secs_f64();
+        self.lock().state(self.index, now)
+    }
+
+    fn say(&self, state: &State, argv: &[String], login: &Login) -> Option<Said> {
+        let words: Vec<&str> = argv.iter().map(String::as_str).collect();
+        let (_, rest) = argv.split_first()?;
+        Some(match words.as_slice() {
+            ["esxcli" | "vim-cmd", ..] if state.hostd_dead => Err(NO_AGENT.to_owned()),
+            ["esxcli" | "localcli", ..] => esxcli::answer(state, rest),
+            ["vim-cmd", ..] => vim::answer(state, rest),
+            ["net-dvs", "-l"] => Ok(net_dvs::list(state)),
+            ["esxcfg-module", "-g", name] => esxcli::options(state, name),
+            ["lspci", "-p"] => Ok(esxcli::lspci(state)),
+            ["vmkchdev", "-l"] => Ok(esxcli::vmkchdev(state)),
+            ["vsish", "-e" | "-pe", "get", path] => vsish(state, path),
+            ["vmware", option] => vmware(state, option),
+            ["uname", "-s"] | ["uname"] => Ok("VMkernel\n".to_owned()),
+            // Source: facts 2.1 for the release; the order of the fields is that of `uname` everywhere.
+            ["uname", "-a"] => {
+                let (version, _, build) = state.release.version();
+                Ok(format!(
+                    "VMkernel {} {version} #1 SMP Release build-{build} x86_64 x86_64 x86_64 ESXi\n",
+                    state.name
+                ))
+            }
+            ["uname", "-n"] | ["hostname", ..] => Ok(format!("{}\n", state.name)),
+            ["uname", "-r"] => Ok(format!("{}\n", state.release.version().0)),
+            ["cat", paths @ ..] => return Some(self.cat(paths, login)),
+            ["tail", "-n", count, path] => {
+                let count = count.parse().unwrap_or(10);
+                self.cat(&[path], login).map(|text| {
+                    let lines: Vec<&str> = text.lines().collect();
+                    lines[lines.len().saturating_sub(count)..].iter().map(|line| format!("{line}\n")).collect()
+                })
+            }
+            ["ls", paths @ ..] => Ok(self.ls(paths)),
+            ["id", "-u"] => Ok("0\n".to_owned()),
+            ["true"] => Ok(String::new()),
+            ["date", ..] => {
+                let now = self.clock.began().checked_add(self.clock.elapsed()).unwrap_or(self.clock.began());
+                let form = words.get(1).and_then(|word| word.strip_prefix('+')).unwrap_or("%a %b %e %H:%M:%S UTC %Y");
+                Ok(format!("{}\n", now.strftime(form)))
+            }
+            _ => return None,
+        })
+    }
+
+    fn cat(&self, paths: &[&str], login: &Login) -> Said {
+        let mut text = String::new();
+        for path in paths {
+            match self.read(path, login) {
+                Ok(content) => text.push_str(&String::from_utf8_lossy(&content)),
+                // Source: the `cat` of busybox.
+                Err(why) => return Err(format!("cat: can't open '{path}': {}", why.words())),
+            }
+        }
+        Ok(text)
+    }
+
+    fn ls(&self, paths: &[&str]) -> String {
+        let state = self.state();
+        let wanted = paths.iter().find(|path| !path.starts_with('-')).copied().unwrap_or("/");
+        let under = format!("{}/", wanted.trim_end_matches('/'));
+        let mut names: Vec<String> = Self::files(&state, self.clock.began())
+            .iter()
+            .filter_map(|(path, _)| Some(path.strip_prefix(&under)?.split('/').next()?.to_owned()))
+            .collect();
+        names.sort();
+        names.dedup();
+        names.iter().map(|name| format!("{name}\n")).collect()
+    }
+
+    /// All files with their contents.
+    fn files(state: &State, began: jiff::Timestamp) -> Vec<(String, String)> {
+        let mut files = vec![
+            ("/etc/vmware/config".to_owned(), CONFIG.to_owned()),
+            ("/etc/rc.local.d/local.sh".to_owned(), LOCAL.to_owned()),
+            ("/var/log/vmkernel.log".to_owned(), log::vmkernel(state, began)),
+        ];
+        for vm in &state.vms {
+            files.push((vm.file(), vmx(vm)));
+            let log = format!("/vmfs/volumes/{}/{}/vmware.log", vm.datastore, vm.folder);
+            files.push((log, vmware_log(vm, state.release)));
+        }
+        files
+    }
+}
+
+/// Source: UNSOURCED as a whole; keys as published advice adds them.
+const CONFIG: &str = "libdir = \"/usr/lib/vmware\"\n.encoding = \"UTF-8\"\nauthd.proxy.nfc = \"vmware-hostd:ha-nfc\"\n\
+                      authd.proxy.nfcssl = \"vmware-hostd:ha-nfcssl\"\nauthd.proxy.vpxa-nfc = \"vmware-vpxa:vpxa-nfc\"\n";
+
+/// Source: the file as installed, in public copies of it.
+const LOCAL: &str = "#!/bin/sh ++group=host/vim/vmvisor/boot\n\n# local configuration options\n\n\
+                     # Note: modify at your own risk!  If you do/use anything in this\n# script that is not part of a stable API (relying on files to be in\n\
+                     # specific places, specific tools, specific output, etc) there is a\n# possibility you will end up with a broken system after patching or\n\
+                     # upgrading.  Changes are not supported unless under direction of\n# VMware support.\n\nexit 0\n";
+
+/// Source: facts 2.19, the sample of `vmware.log`.
+fn vmware_log(vm: &Vm, release: Release) -> String {
+    let head = "2026-11-24T06:12:40.413Z In(05)";
+    let mut text = format!("{head} vmx - Log for VMware ESX pid={} version={}\n", vm.worlds().1, release.version().0);
+    if vm.role == Role::Gpu {
+        for (bar, at, size) in
+            [(0, "0xb5000000", 16_777_216_u64), (1, "0x3b800000000", 68_719_476_736), (3, "0x3b900000000", 33_554_432)]
+        {
+            text.push_str(&format!(
+                "{head} vmx - PCIPassthru: Device 0000:af:00.0 barIndex {bar} type {} realaddr {at} size {size} flags {}\n",
+                if bar == 0 { 2 } else { 3 },
+                if bar == 0 { 0 } else { 12 }
+            ));
+        }
+    }
+    text
+}
+
+/// The configuration file of a VM.
+fn vmx(vm: &Vm) -> String {
+    let template = match vm.role {
+        Role::Pvrdma => include_str!("templates/pvrdma.vmx"),
+        Role::Gpu => include_str!("templates/gpu.vmx"),
+        Role::Edited => include_str!("templates/edited.vmx"),
+    };
+    let (port, connection) = vm.port.unwrap_or_default();
+    let mac = |place: usize| vm.macs.get(place).cloned().unwrap_or_default();
+    let text = fill(
+        template,
+        &[
+            ("hardware", vm.hardware().to_string()),
+            ("name", vm.name.clone()),
+            ("folder", vm.folder.clone()),
+            ("memory", vm.memory.to_string()),
+            ("processors", vm.processors.to_string()),
+            ("bios", Vm::spaced(&vm.uuid)),
+            ("instance", Vm::spaced(&vm.instance)),
+            ("system", vm.system.clone()),
+            ("switch", DVS_ID.to_owned()),
+            ("group", GROUPS[1].to_owned()),
+            ("port", port.to_string()),
+            ("connection", connection.to_string()),
+            ("mac0", mac(0)),
+            ("mac1", mac(1)),
+        ],
+    );
+    // What an editor of another system leaves at the beginning.
+    if vm.role == Role::Edited { format!("\u{feff}{text}") } else { text }
+}
+
+/// Source: facts 2.1.
+fn vmware(state: &State, option: &str) -> Said {
+    let (version, update, build) = state.release.version();
+    match option {
+        "-v" => Ok(format!("VMware ESXi {version} build-{build}\n")),
+        "-l" => Ok(format!("VMware ESXi {}.0 Update {update}\n", &version[..1])),
+        "-vl" => Ok(format!("VMware ESXi {version} build-{build}\nVMware ESXi {}.0 Update {update}\n", &version[..1])),
+        other => Err(format!("vmware: unknown option {other}")),
+    }
+}
+
+/// Source: facts 2.13: the line of the NUMA node; the lines around it are UNSOURCED.
+fn vsish(state: &State, path: &str) -> Said {
+    let missing = || Err(format!("VSISHCmdGetInt():Get failed: Not found: {path}"));
+    let Some(name) = path.strip_prefix("/net/pNics/").and_then(|rest| rest.strip_suffix("/properties")) else {
+        return missing();
+    };
+    let Some(uplink) = state.uplink(name) else { return missing() };
+    let node = i32::from(uplink.at.0 >= 0x80);
+    Ok(format!(
+        "properties {{\n   Driver Name:{}\n   Driver Version:{}\n   Module Interface Used By The Driver:native\n   Device Hardware Cap Supported:: 0x493c032b -> VMNET_CAP_SG VMNET_CAP_IP4_CSUM\n   Device NUMA Node:{node}\n   MTU:{}\n}}\n",
+        uplink.driver, uplink.driver_version, uplink.mtu
+    ))
+}
+
+impl Machine for Host {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    /// UNSOURCED: the versions of OpenSSH of these releases.
+    fn ssh_version(&self) -> &str {
+        if self.index == 0 { "OpenSSH_8.8" } else { "OpenSSH_9.1" }
+    }
+
+    fn read(&self, path: &str, _login: &Login) -> Result<Vec<u8>, NotRead> {
+        let files = Self::files(&self.state(), self.clock.began());
+        if let Some((_, content)) = files.iter().find(|(known, _)| known == path) {
+            return Ok(content.clone().into_bytes());
+        }
+        let folder = format!("{}/", path.trim_end_matches('/'));
+        let is_folder = files.iter().any(|(known, _)| known.starts_with(&folder));
+        Err(if is_folder { NotRead::Directory } else { NotRead::Missing })
+    }
+
+    fn expand(&self, pattern: &str) -> Vec<String> {
+        let Ok(wanted) = glob::Pattern::new(pattern) else { return Vec::new() };
+        let options = glob::MatchOptions {
+            case_sensitive: true,
+            require_literal_separator: true,
+            require_literal_leading_dot: true,
+        };
+        let mut paths: Vec<String> = Vec::new();
+        for (path, _) in Self::files(&self.state(), self.clock.began()) {
+            paths.extend(path.match_indices('/').skip(1).map(|(at, _)| path[..at].to_owned()));
+            paths.push(path);
+        }
+        paths.retain(|path| wanted.matches_with(path, options));
+        paths.sort();
+        paths.dedup();
+        paths
+    }
+
+    fn link(&self, path: &str) -> Option<String> {
+        (path == "/vmfs/volumes/datastore1").then(|| self.state().vms.first().map_or("", |vm| vm.volume).to_owned())
+    }
+
+    fn run(&self, argv: &[String], login: &Login) -> Answer {
+        let state = self.state();
+        let program = argv.first().map(String::as_str).unwrap_or_default();
+        let mut answer = match self.say(&state, argv, login) {
+            Some(Ok(stdout)) => Answer { stdout, ..Answer::default() },
+            Some(Err(complaint)) => {
+                // Complaints of `esxcli` stand in either output, by the version.
+                let text = format!("{complaint}\n");
+                let on_stdout = state.release == Release::Seven && program == "esxcli";
+                let (stdout, stderr) = if on_stdout { (text, String::new()) } else { (String::new(), text) };
+                Answer { stdout, stderr, status: 1, ..Answer::default() }
+            }
+            None => Answer { status: 127, ..Answer::default() },
+        };
+        answer.took = Duration::from_millis(2);
+        answer.by_agent = u32::from(BY_AGENT.contains(&program));
+        answer
+    }
+
+    fn environment(&self, login: &Login) -> Vec<(String, String)> {
+        [("USER", login.user.as_str()), ("HOME", "/"), ("SHELL", "/bin/sh"), ("PATH", "/bin:/sbin")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .to_vec()
+    }
+
+    fn suffer(&self, trouble: Trouble, on: bool) {
+        let now = self.clock.elapsed().as_secs_f64();
+        let mut shared = self.lock();
+        let trouble = match trouble {
+            Trouble::Host(trouble) => trouble,
+            Trouble::LinkDown => HostTrouble::UplinkDown,
+            Trouble::Loss => return,
+            Trouble::Reboot => {
+                if on {
+                    shared.booted[self.index] = now;
+                    // What waits for a reboot is done by one; the agent is started again.
+                    let troubles = &mut shared.cluster.troubles[self.index];
+                    troubles.remove(&HostTrouble::HostdDead);
+                    troubles.remove(&HostTrouble::RebootPending);
+                    shared.note(now);
+                }
+                return;
+            }
+        };
+        let troubles = &mut shared.cluster.troubles[self.index];
+        if on {
+            troubles.insert(trouble);
+        } else {
+            troubles.remove(&trouble);
+        }
+        shared.note(now);
+    }
+
+    fn manners(&self) -> Manners {
+        Manners::esxi(SECRET)
+    }
+}

@@ -368,4 +368,4 @@ fn json_value(attribute: Attribute, value: &Value) -> serde_json::Value {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

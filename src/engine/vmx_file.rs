@@ -78,9 +78,12 @@ pub fn in_use_by(path: &Path) -> io::Result<Option<PathBuf>> {
     for entry in fs::read_dir(folder_of(path))? {
         let entry = entry?;
         let other = entry.file_name().to_string_lossy().to_lowercase();
-        let is_lock = (other.ends_with(".lck") && of_vm(&other)) || other.starts_with(".lck-");
-        let is_swap = other.ends_with(".vswp") && of_vm(&other);
-        if is_lock || is_swap || other == format!("{name}~") {
+        let ending = other.rsplit_once('.').map_or("", |(_, ending)| ending);
+        // `.lck-...` is how a datastore on NFS locks a file.
+        if (matches!(ending, "lck" | "vswp") && of_vm(&other))
+            || other.starts_with(".lck-")
+            || other == format!("{name}~")
+        {
             return Ok(Some(entry.path()));
         }
     }

@@ -1,5 +1,6 @@
 //! `lint --fix`: the changes that findings propose, shown before they are made, and made only while the VM is off.
 
+use std::fmt::Write as _;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
 
@@ -120,7 +121,7 @@ fn difference(path: &Path, before: &Dictionary, after: &Dictionary, changes: &[A
     shown.sort();
     let mut text = format!("{}\n", clean_line(&path.display().to_string()));
     for (at, sign, line) in shown {
-        text.push_str(&format!("  {sign} {at:>4}  {line}\n"));
+        let _ = writeln!(text, "  {sign} {at:>4}  {line}");
     }
     text
 }

@@ -213,3 +213,6 @@ fn read_text(path: &Path) -> std::io::Result<String> {
     std::fs::File::open(path)?.take(LARGEST_SNAPSHOT).read_to_string(&mut text)?;
     Ok(text)
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,7 @@ mod charset;
 mod dictionary;
 mod diff;
 mod edit;
+mod plausible;
 mod vmsd;
 
 pub use address::{OnHost, PciId, id_of, is_canonical};

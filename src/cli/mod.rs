@@ -10,6 +10,7 @@ pub mod generate;
 pub mod keys;
 pub mod lab;
 pub mod library;
+pub mod lint;
 pub mod output;
 pub mod plain;
 pub mod replay;
@@ -192,6 +193,7 @@ fn dispatch(arguments: &Arguments) -> Result<Exit, Failure> {
         None => console::run(&Session::open(global, &arguments.targets)?),
         Some(Command::Demo(demo)) => demo::run(global, demo),
         Some(Command::Snapshot(snapshot)) => snapshot::run(global, snapshot),
+        Some(Command::Lint(lint)) => lint::run(global, lint),
         Some(Command::Replay { file }) => replay::run(global, file),
         Some(Command::Doctor) => doctor::run(global),
         Some(Command::Config { command: ConfigCommand::Init }) => config::init(global),

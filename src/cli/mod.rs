@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand, and the exit statuses that scripts rely on.
 
 pub mod args;
+pub mod collector;
 pub mod config;
 pub mod console;
 pub mod demo;
@@ -195,6 +196,7 @@ fn dispatch(arguments: &Arguments) -> Result<Exit, Failure> {
         Some(Command::Snapshot(snapshot)) => snapshot::run(global, snapshot),
         Some(Command::Lint(lint)) => lint::run(global, lint),
         Some(Command::Replay { file }) => replay::run(global, file),
+        Some(Command::Collector) => collector::run(),
         Some(Command::Doctor) => doctor::run(global),
         Some(Command::Config { command: ConfigCommand::Init }) => config::init(global),
         Some(Command::Config { command: ConfigCommand::Show }) => config::show(global),

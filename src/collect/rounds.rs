@@ -212,6 +212,19 @@ pub fn unread_report(target: &TargetId, sequence: &Sequence, probe: &Probe, outc
     assemble(target, sequence, *probe, parts)
 }
 
+/// A report of a probe whose sections were saved at `at`.
+pub fn saved_report(
+    target: &TargetId,
+    sequence: &Sequence,
+    probe: &Probe,
+    parts: Vec<(Source, Section)>,
+    at: Timestamp,
+) -> Report {
+    let arrived = |section: Section| Arrived { at, duration: section.duration.unwrap_or_default(), section };
+    let parts = parts.into_iter().map(|(source, section)| (source, arrived(section))).collect();
+    assemble(target, sequence, *probe, parts)
+}
+
 async fn report(target: &TargetId, sequence: &Sequence, probe: Probe, parts: Vec<(Source, Arrived)>) -> Option<Report> {
     let size: usize = parts.iter().map(|(_, part)| part.section.stdout.len() + part.section.stderr.len()).sum();
     if size <= LARGE {

@@ -73,18 +73,22 @@ impl Schedule {
         due
     }
 
-    /// Of what is due as much as one batch may read: what is the oldest by the measure of its pace comes first.
+    /// Of what is due as much as one batch may read: what waits for the longest comes first, and what presses more counts
+    /// its wait more.
     fn take_sparing(&self, now: Duration) -> Vec<usize> {
         let is_wanted = |index: usize| self.governor.as_ref().is_none_or(|governor| governor.is_in_pass(index));
         let mut due: Vec<usize> =
             (0..self.due.len()).filter(|&index| self.due[index] <= now + TOGETHER && is_wanted(index)).collect();
-        // In thousandths of its pace; what was never read goes by pace alone.
-        let age = |index: usize| {
-            self.read[index].map_or(u128::MAX, |read| {
-                now.saturating_sub(read).as_millis() / u128::from(self.paces[index].seconds().max(1))
-            })
+        let waits = |index: usize| {
+            let weight = match self.paces[index] {
+                Pace::Fast => 4,
+                Pace::Medium => 2,
+                Pace::Slow => 1,
+            };
+            // What was never read goes by pace alone.
+            self.read[index].map_or(Duration::MAX, |_| now.saturating_sub(self.due[index]) * weight)
         };
-        due.sort_by_key(|&index| (self.late[index], std::cmp::Reverse(age(index)), self.paces[index]));
+        due.sort_by_key(|&index| (self.late[index], std::cmp::Reverse(waits(index)), self.paces[index]));
         due.truncate(governor::part(due.iter().map(|&index| self.costs[index])));
         due
     }

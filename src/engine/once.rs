@@ -7,6 +7,7 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
+use super::offline::{self, Saved};
 use super::plan::{Options, TargetPlan, Way};
 use crate::app::Problem;
 use crate::collect::connectors::{LocalConnector, SshConnector};
@@ -107,6 +108,12 @@ async fn collect(plan: TargetPlan, options: &Options) -> Collected {
             over(id, false, &connector, options).await
         }
         Way::Refused(problem) => unreached(id, problem),
+        Way::Saved(path) => match offline::read(&id, &path, options).await {
+            Ok(Saved { system, words, incomplete, reports, .. }) => {
+                Collected { target: id, system, reached: Ok(words), incomplete, reports }
+            }
+            Err(problem) => unreached(id, problem),
+        },
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the engine is asked to collect from.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +22,8 @@ pub enum Way {
         /// Whether the inventory says that it is a Linux system; else it is asked before anything is sent to it.
         known_linux: bool,
     },
+    /// It is a file of saved outputs.
+    Saved(PathBuf),
     /// It cannot be read, and why is known without a try.
     Refused(Problem),
 }
@@ -32,6 +35,7 @@ impl std::fmt::Debug for Way {
             Self::Ssh { known_linux, .. } => {
                 formatter.debug_struct("Ssh").field("known_linux", known_linux).finish_non_exhaustive()
             }
+            Self::Saved(path) => formatter.debug_tuple("Saved").field(path).finish(),
             Self::Refused(problem) => formatter.debug_tuple("Refused").field(problem).finish(),
         }
     }

@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::offline;
 use super::plan::{Options, TargetPlan, Way};
 use super::questions::Questions;
 use crate::app::{Connection, Effect, Message};
@@ -102,6 +103,14 @@ impl EngineHandle {
                 let message = Message::Connection { target: id, at: Timestamp::now(), connection };
                 let messages = self.messages.clone();
                 self.tasks.spawn_on(async move { drop(messages.send(message).await) }, on);
+            }
+            Way::Saved(path) => {
+                let (sender, commands) = mpsc::channel(WAITING_COMMANDS);
+                let cancelled = self.cancelled.child_token();
+                let (messages, options) = (self.messages.clone(), self.options.clone());
+                let showing = offline::show(id.clone(), path, options, messages, commands, cancelled.clone());
+                self.tasks.spawn_on(showing, on);
+                self.followed().insert(id, Followed { commands: sender, cancelled });
             }
             Way::Local => self.poll(on, id, LocalConnector::new(by)),
             Way::Ssh { resolve, known_linux } => {

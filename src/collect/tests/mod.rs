@@ -1,6 +1,7 @@
 //! How a poller behaves towards targets that behave, and towards those that do not.
 
 mod batches;
+mod esxi;
 mod privilege;
 mod samples;
 mod supervisor;

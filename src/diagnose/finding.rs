@@ -47,7 +47,7 @@ pub enum Confidence {
 }
 
 /// One item that shows something.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Evidence {
     /// The machine it is from, if that is known.
     pub target: Option<Text>,
@@ -59,6 +59,13 @@ pub struct Evidence {
     pub line: Option<u32>,
     /// The words that show it.
     pub excerpt: Text,
+}
+
+impl Evidence {
+    /// A line of an input of which no more is known.
+    pub fn of_line(line: u32, excerpt: &str) -> Self {
+        Self { target: None, command: None, at: None, line: Some(line), excerpt: Text::new(excerpt) }
+    }
 }
 
 /// Something that helps.
@@ -126,7 +133,7 @@ impl Finding {
 
     /// With a line of the input that shows it.
     pub fn shown(mut self, line: u32, excerpt: &str) -> Self {
-        self.evidence.push(Evidence { line: Some(line), excerpt: Text::new(excerpt), ..Evidence::default() });
+        self.evidence.push(Evidence::of_line(line, excerpt));
         self
     }
 

@@ -14,7 +14,12 @@ pub(super) fn read(explained: &mut Explained, host: Option<&str>, lines: &[Line<
             && !module.contains(' ')
         {
             let owner = host.map_or_else(|| module.to_owned(), |host| format!("{host}:{module}"));
-            explained.fact(*number, &format!("{owner}.enabled"), State::Known(Value::Flag(enabled.trim() == "1")), None);
+            explained.fact(
+                *number,
+                &format!("{owner}.enabled"),
+                State::Known(Value::Flag(enabled.trim() == "1")),
+                None,
+            );
             options_of(explained, *number, &owner, module, options.trim().trim_matches('\''));
         }
     }
@@ -70,5 +75,7 @@ fn options_of(explained: &mut Explained, line: u32, owner: &str, module: &str, o
             "pfctx and pfcrx have to be the same mask; a second `set` that names only one of them removes the other.".to_owned(),
         ),
     };
-    explained.finding(Finding::new("host.module-parameters", status, Confidence::Proved, module, &title, &cause).shown(line, options));
+    explained.finding(
+        Finding::new("host.module-parameters", status, Confidence::Proved, module, &title, &cause).shown(line, options),
+    );
 }

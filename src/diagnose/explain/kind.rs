@@ -63,7 +63,9 @@ impl Kind {
 
 /// The script that a text is, if it is one.
 pub(super) fn script(path: &str, text: &str) -> Option<Kind> {
-    let local = path.ends_with("local.sh") || text.contains("local configuration options") || text.contains("/etc/rc.local.d/local.sh");
+    let local = path.ends_with("local.sh")
+        || text.contains("local configuration options")
+        || text.contains("/etc/rc.local.d/local.sh");
     let begins = text.trim_start_matches('\u{feff}').trim_start().starts_with("#!");
     match (local, begins) {
         (true, true) => Some(Kind::LocalSh),
@@ -107,7 +109,8 @@ pub(super) fn of_lines(lines: &[Line<'_>]) -> Vec<Kind> {
         }
     }
     // Some words of a log or of a command look like a key now and then.
-    let filled = lines.iter().filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#')).count();
+    let filled =
+        lines.iter().filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#')).count();
     if kinds.len() > 1 && keys * 3 < filled {
         kinds.retain(|kind| !matches!(kind, Kind::Vmx | Kind::Vmsd));
     }
@@ -141,8 +144,13 @@ fn of_line(line: &str, before: Option<&str>) -> Option<Kind> {
         return Some(Kind::VmkernelLog);
     }
     if has(&[
-        "vim.fault.", "power on failed", "memory reservation (sched.mem.min)", "is not a passthrough device",
-        "cannot be added when nested hardware-assisted", "no pcie slot available", "too many pci devices are already",
+        "vim.fault.",
+        "power on failed",
+        "memory reservation (sched.mem.min)",
+        "is not a passthrough device",
+        "cannot be added when nested hardware-assisted",
+        "no pcie slot available",
+        "too many pci devices are already",
     ]) || lower.starts_with("msg.") && lower.contains(": \"")
     {
         return Some(Kind::PowerOnError);
@@ -156,7 +164,10 @@ fn of_line(line: &str, before: Option<&str>) -> Option<Kind> {
     if trimmed.starts_with('|') && trimmed.ends_with('|') && trimmed.matches('|').count() >= 4 {
         let cell = lower.trim_start_matches(['|', ' ', '`', '/']);
         let setting = ["net", "mem", "numa", "vmkernel", "uservars", "cpu", "disk", "misc", "syslog", "security"];
-        return setting.iter().any(|group| cell.strip_prefix(group).is_some_and(|rest| rest.starts_with(['.', '/']))).then_some(Kind::SettingsTable);
+        return setting
+            .iter()
+            .any(|group| cell.strip_prefix(group).is_some_and(|rest| rest.starts_with(['.', '/'])))
+            .then_some(Kind::SettingsTable);
     }
     if has(&[" enabled = ", " options = '"]) && lower.contains("options =") {
         return Some(Kind::Esxcfg);
@@ -199,28 +210,93 @@ fn is_vmkernel(lower: &str) -> bool {
 
 /// Begins of names that VMX files have.
 const VMX_KEYS: [&str; 54] = [
-    ".encoding", "annotation", "bios.", "checkpoint.", "cleanshutdown", "config.version", "cpuid.", "displayname", "efi.",
-    "ethernet", "extendedconfigfile", "firmware", "floppy", "guestinfo.", "guestos", "hpet0", "hypervisor.", "ide", "isolation.",
-    "latency.", "log.", "mem.hotadd", "memsize", "migrate.", "mks.", "monitor.", "monitor_control.", "msg.", "numa.", "numvcpus",
-    "nvme", "nvram", "pcibridge", "pcipassthru", "powertype.", "pvrdma", "replay.", "sata", "sched.", "scsi", "snapshot", "softpoweroff",
-    "svga.", "tools.", "toolscripts.", "usb", "uuid.", "vcpu.hotadd", "vhv.", "virtualhw.", "vm.genid", "vmci0", "vrdma.", "vvtd.",
+    ".encoding",
+    "annotation",
+    "bios.",
+    "checkpoint.",
+    "cleanshutdown",
+    "config.version",
+    "cpuid.",
+    "displayname",
+    "efi.",
+    "ethernet",
+    "extendedconfigfile",
+    "firmware",
+    "floppy",
+    "guestinfo.",
+    "guestos",
+    "hpet0",
+    "hypervisor.",
+    "ide",
+    "isolation.",
+    "latency.",
+    "log.",
+    "mem.hotadd",
+    "memsize",
+    "migrate.",
+    "mks.",
+    "monitor.",
+    "monitor_control.",
+    "msg.",
+    "numa.",
+    "numvcpus",
+    "nvme",
+    "nvram",
+    "pcibridge",
+    "pcipassthru",
+    "powertype.",
+    "pvrdma",
+    "replay.",
+    "sata",
+    "sched.",
+    "scsi",
+    "snapshot",
+    "softpoweroff",
+    "svga.",
+    "tools.",
+    "toolscripts.",
+    "usb",
+    "uuid.",
+    "vcpu.hotadd",
+    "vhv.",
+    "virtualhw.",
+    "vm.genid",
+    "vmci0",
+    "vrdma.",
+    "vvtd.",
 ];
 
 /// True if the line assigns to a key of a VMX, or would but for a lost equals sign.
 fn is_vmx_key(lower: &str) -> bool {
     // A VMSD is sometimes pasted behind `# `.
-    let lower = lower.strip_prefix("# ").filter(|rest| rest.starts_with("snapshot") || rest.starts_with(".encoding")).unwrap_or(lower);
+    let lower = lower
+        .strip_prefix("# ")
+        .filter(|rest| rest.starts_with("snapshot") || rest.starts_with(".encoding"))
+        .unwrap_or(lower);
     let key: &str = lower.split(['=', ' ', '\t']).next().unwrap_or_default();
     let rest = lower[key.len()..].trim_start();
     let known = VMX_KEYS.iter().any(|begin| key.starts_with(begin)) && !key.ends_with(':');
     let assigned = rest.starts_with('=');
-    let dotted = key.contains('.') && !rest.is_empty() && ["pvrdma", "pcipassthru", "ethernet", "hypervisor"].iter().any(|begin| key.starts_with(begin));
+    let dotted = key.contains('.')
+        && !rest.is_empty()
+        && ["pvrdma", "pcipassthru", "ethernet", "hypervisor"].iter().any(|begin| key.starts_with(begin));
     known && !rest.starts_with("==") && (assigned || dotted)
 }
 
 /// Parameters that drivers of RDMA adapters take.
 const PARAMETERS: [&str; 12] = [
-    "pfctx", "pfcrx", "trust_state", "max_vfs", "dscp_force", "dcbx", "pcp_force", "enable_rocev2", "rss", "drss", "ecn", "enable_nmlx_debug",
+    "pfctx",
+    "pfcrx",
+    "trust_state",
+    "max_vfs",
+    "dscp_force",
+    "dcbx",
+    "pcp_force",
+    "enable_rocev2",
+    "rss",
+    "drss",
+    "ecn",
+    "enable_nmlx_debug",
 ];
 
 /// True for words that are all `name=number`, one of them a parameter that matters here.
@@ -239,10 +315,28 @@ fn is_options(lower: &str) -> bool {
 
 /// Keys of blocks that commands of esxcli print and that are found nowhere else.
 const BLOCK_KEYS: [&str; 22] = [
-    "VMkernel Name:", "Configured Owner:", "Current Owner:", "Module Name:", "Passthru Capable:", "Dependent Device:", "FPT Sharable:",
-    "PFC Enabled:", "PFC Configuration:", "Sent PFC Frames:", "Mode: IEEE", "Mode: CEE", "Int Value:", "Default Int Value:",
-    "Default String Value:", "VMX Cartel ID:", "Config File:", "VDS ID:", "Advertised Auto Negotiation:", "Queue pairs in",
-    "Default Graphics Type:", "Graphics Type:",
+    "VMkernel Name:",
+    "Configured Owner:",
+    "Current Owner:",
+    "Module Name:",
+    "Passthru Capable:",
+    "Dependent Device:",
+    "FPT Sharable:",
+    "PFC Enabled:",
+    "PFC Configuration:",
+    "Sent PFC Frames:",
+    "Mode: IEEE",
+    "Mode: CEE",
+    "Int Value:",
+    "Default Int Value:",
+    "Default String Value:",
+    "VMX Cartel ID:",
+    "Config File:",
+    "VDS ID:",
+    "Advertised Auto Negotiation:",
+    "Queue pairs in",
+    "Default Graphics Type:",
+    "Graphics Type:",
 ];
 
 fn is_block_key(trimmed: &str) -> bool {

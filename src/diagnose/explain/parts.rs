@@ -66,8 +66,10 @@ fn bracket_prompt(text: &str) -> Option<(usize, &str)> {
     text.match_indices('[').find_map(|(at, _)| {
         let inside = text[at + 1..].split(']').next()?;
         let (user, host) = inside.split_once('@')?;
-        let plain = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-:~/ ".contains(c));
-        (plain(user) && plain(host) && !user.contains(' ') && text[at + 1 + inside.len()..].starts_with(']')).then_some((at, inside))
+        let plain =
+            |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-:~/ ".contains(c));
+        (plain(user) && plain(host) && !user.contains(' ') && text[at + 1 + inside.len()..].starts_with(']'))
+            .then_some((at, inside))
     })
 }
 
@@ -95,7 +97,8 @@ fn prompt(line: &str) -> Option<(&str, Option<String>, &str)> {
         }
     }
     let first = line.split(' ').next().unwrap_or_default();
-    let bare = first.starts_with("esxcfg-") || ["esxcli", "localcli", "vim-cmd"].contains(&first.rsplit('/').next().unwrap_or_default());
+    let bare = first.starts_with("esxcfg-")
+        || ["esxcli", "localcli", "vim-cmd"].contains(&first.rsplit('/').next().unwrap_or_default());
     // `esxcli: not found` is an answer, no command.
     (bare && line.contains(' ')).then_some(("", None, line))
 }

@@ -12,7 +12,11 @@ use crate::probe::vmx::{Content, Dictionary};
 /// Reads the lines. `bytes` is the whole input, read as it is if it `is_whole`: a byte order mark is part of it.
 pub(super) fn read(explained: &mut Explained, bytes: &[u8], is_whole: bool, lines: &[Line<'_>], snapshots: bool) {
     let as_it_is = is_whole && bytes.iter().filter(|byte| **byte == b'\n').count() <= lines.len();
-    let dictionary = if as_it_is && !snapshots { Dictionary::parse(bytes) } else { Dictionary::parse(numbered(lines, snapshots).as_bytes()) };
+    let dictionary = if as_it_is && !snapshots {
+        Dictionary::parse(bytes)
+    } else {
+        Dictionary::parse(numbered(lines, snapshots).as_bytes())
+    };
     let mut seen = BTreeMap::new();
     for entry in dictionary.entries() {
         // A name that stands twice is told with its line; documents have room for one value a name.
@@ -33,11 +37,12 @@ pub(super) fn read(explained: &mut Explained, bytes: &[u8], is_whole: bool, line
             (Severity::Info, _) => (Status::Info, Confidence::Likely),
         };
         let subject = finding.found.key.clone().unwrap_or_default();
-        let mut shown = Finding::new(finding.rule.id, status, confidence, &subject, finding.rule.title, &finding.found.message);
+        let mut shown =
+            Finding::new(finding.rule.id, status, confidence, &subject, finding.rule.title, &finding.found.message);
         "vm".clone_into(&mut shown.layer);
         if let Some(line) = finding.found.line {
-            let excerpt = lines.iter().find(|(number, _)| *number == line).map(|(_, text)| Text::new(text)).unwrap_or_else(|| Text::new(""));
-            shown.evidence.push(Evidence { line: Some(line), excerpt, ..Evidence::default() });
+            let excerpt = lines.iter().find(|(number, _)| *number == line).map_or("", |(_, text)| &**text);
+            shown.evidence.push(Evidence::of_line(line, excerpt));
         }
         if let Some(fails) = &finding.found.power_on_fails {
             shown.cause = format!("{} At power-on: {fails}", shown.cause);
@@ -80,7 +85,11 @@ fn numbered(lines: &[Line<'_>], snapshots: bool) -> String {
 /// Keys whose values are nobody's business.
 fn is_secret(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
-    key.starts_with("guestinfo.") || key.contains("password") || key.contains("passwd") || key.contains("secret") || key.contains("keysafe")
+    key.starts_with("guestinfo.")
+        || key.contains("password")
+        || key.contains("passwd")
+        || key.contains("secret")
+        || key.contains("keysafe")
 }
 
 fn unit(key: &str) -> Option<&'static str> {
@@ -98,9 +107,9 @@ fn count(explained: &mut Explained, dictionary: &Dictionary) {
         .entries()
         .filter(|entry| {
             let key = entry.key.to_ascii_lowercase();
-            key.strip_prefix("snapshot").and_then(|rest| rest.strip_suffix(".uid")).is_some_and(|number| {
-                !number.is_empty() && number.chars().all(|c| c.is_ascii_digit())
-            })
+            key.strip_prefix("snapshot")
+                .and_then(|rest| rest.strip_suffix(".uid"))
+                .is_some_and(|number| !number.is_empty() && number.chars().all(|c| c.is_ascii_digit()))
         })
         .count();
     let counted = dictionary.get("snapshot.numSnapshots");
@@ -108,7 +117,17 @@ fn count(explained: &mut Explained, dictionary: &Dictionary) {
     let malformed = dictionary.lines.iter().find(|line| matches!(line.content, Content::Malformed(_)));
     if let Some(line) = malformed {
         let title = "A line of the VMSD is no assignment";
-        explained.finding(Finding::new("vm.vmsd-malformed", Status::Warn, Confidence::Proved, "VMSD", title, "The host would not read it.").shown(line.number, "malformed"));
+        explained.finding(
+            Finding::new(
+                "vm.vmsd-malformed",
+                Status::Warn,
+                Confidence::Proved,
+                "VMSD",
+                title,
+                "The host would not read it.",
+            )
+            .shown(line.number, "malformed"),
+        );
     }
     let snapshots = number.unwrap_or(described);
     if snapshots == 0 {
@@ -118,10 +137,16 @@ fn count(explained: &mut Explained, dictionary: &Dictionary) {
                      of each of them: removing or adding passthrough or PVRDMA devices changes what a revert means."
         .to_owned();
     if number.is_some_and(|number| number > described) {
-        cause.push_str(&format!(" {described} of them are described here, so part of the list is missing from this text."));
+        cause.push_str(&format!(
+            " {described} of them are described here, so part of the list is missing from this text."
+        ));
     }
     let title = format!("The VM has {snapshots} {}", if snapshots == 1 { "snapshot" } else { "snapshots" });
     let line = counted.map_or(1, |entry| entry.line);
-    let excerpt = counted.map_or_else(|| format!("{described} described"), |entry| format!("{} = \"{}\"", entry.key, entry.value));
-    explained.finding(Finding::new("vm.snapshots", Status::Info, Confidence::Proved, "snapshots", &title, &cause).shown(line, &excerpt));
+    let excerpt = counted
+        .map_or_else(|| format!("{described} described"), |entry| format!("{} = \"{}\"", entry.key, entry.value));
+    explained.finding(
+        Finding::new("vm.snapshots", Status::Info, Confidence::Proved, "snapshots", &title, &cause)
+            .shown(line, &excerpt),
+    );
 }

@@ -230,12 +230,11 @@ fn commands(line: &str) -> Vec<Vec<String>> {
 }
 
 fn begins(command: &[String], words: &[&str]) -> bool {
-    let mut given =
-        command
-            .iter()
-            .enumerate()
-            .filter(|(at, word)| *at == 0 || !word.starts_with("--format"))
-            .map(|(_, word)| if word == "localcli" { "esxcli" } else { word.as_str() });
+    let mut given = command
+        .iter()
+        .enumerate()
+        .filter(|(at, word)| *at == 0 || !word.starts_with("--format"))
+        .map(|(_, word)| if word == "localcli" { "esxcli" } else { word.as_str() });
     words.iter().all(|word| given.next().is_some_and(|given| given == *word))
 }
 

@@ -126,6 +126,12 @@ pub enum Command {
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
+    /// Say what a saved output, log, script or command line is, what it says, and what is wrong with it
+    Explain {
+        /// What to read; `-`, or nothing where something is piped in, is standard input.
+        #[arg(value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
     /// Show what a bug report should say about this machine
     Doctor,
     /// Write, show or find the configuration
@@ -193,7 +199,7 @@ pub enum ConfigCommand {
 }
 
 /// Commands of the contract that are not built yet.
-const NOT_BUILT: [&str; 9] = ["diff", "check", "lint", "explain", "bench", "baseline", "tune", "collector", "checks"];
+const NOT_BUILT: [&str; 8] = ["diff", "check", "lint", "bench", "baseline", "tune", "collector", "checks"];
 
 /// Reads the words of the command line. Help and version come as an error of their own kind, as clap has it.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {

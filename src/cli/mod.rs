@@ -6,6 +6,7 @@ pub mod console;
 pub mod demo;
 pub mod doctor;
 pub mod document;
+pub mod explain;
 pub mod generate;
 pub mod keys;
 pub mod lab;
@@ -193,6 +194,7 @@ fn dispatch(arguments: &Arguments) -> Result<Exit, Failure> {
         Some(Command::Demo(demo)) => demo::run(global, demo),
         Some(Command::Snapshot(snapshot)) => snapshot::run(global, snapshot),
         Some(Command::Replay { file }) => replay::run(global, file),
+        Some(Command::Explain { files }) => explain::run(global, files),
         Some(Command::Doctor) => doctor::run(global),
         Some(Command::Config { command: ConfigCommand::Init }) => config::init(global),
         Some(Command::Config { command: ConfigCommand::Show }) => config::show(global),

@@ -17,11 +17,6 @@ pub(super) fn is_setting(name: &str) -> bool {
     })
 }
 
-/// What a command alone says: nothing is read from it but what it asked for.
-pub(super) fn command(explained: &mut Explained, line: u32, command: &str) {
-    explained.fact(line, &format!("command (line {line})"), State::Known(Value::Text(Text::new(command))), None);
-}
-
 /// All conclusions.
 pub(super) fn conclude(explained: &mut Explained, lines: &[Line<'_>]) {
     let facts = explained.facts.clone();

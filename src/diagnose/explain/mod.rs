@@ -17,6 +17,7 @@ use std::collections::BTreeSet;
 
 use crate::diagnose::finding::{Confidence, Finding, Status};
 use crate::diagnose::myth::{self, Context};
+use crate::fabric::text::clean_line;
 use crate::fabric::{State, Text};
 
 pub use kind::Kind;
@@ -85,7 +86,14 @@ impl Explained {
         }
     }
 
-    fn finding(&mut self, finding: Finding) {
+    fn finding(&mut self, mut finding: Finding) {
+        // Messages quote the text, which may be hostile.
+        for said in [&mut finding.title, &mut finding.cause, &mut finding.decide] {
+            *said = clean_line(said);
+        }
+        for command in finding.remedies.iter_mut().flat_map(|remedy| &mut remedy.commands) {
+            *command = clean_line(command);
+        }
         if self.findings.len() < MOST_FINDINGS && !self.findings.contains(&finding) {
             self.findings.push(finding);
         }
@@ -140,9 +148,8 @@ fn explain_lines(path: &str, bytes: &[u8], lines: &[(u32, Cow<'_, str>)]) -> Exp
     let hosts: BTreeSet<&str> = parts.iter().filter_map(|part| part.host.as_deref()).collect();
     for part in &parts {
         let host = part.host.as_deref().filter(|_| hosts.len() > 1);
-        if let Some((line, command)) = &part.command {
+        if let Some((_, command)) = &part.command {
             explained.is(kind::of_command(command));
-            host::command(&mut explained, *line, command);
         }
         let kinds = if script.is_some() { Vec::new() } else { kind::of_lines(&part.lines) };
         for kind in &kinds {
@@ -152,7 +159,8 @@ fn explain_lines(path: &str, bytes: &[u8], lines: &[(u32, Cow<'_, str>)]) -> Exp
         if read(Kind::Vmx) || read(Kind::Vmsd) {
             vmx::read(&mut explained, bytes, lines.len() == part.lines.len(), &part.lines, read(Kind::Vmsd));
         }
-        if !read(Kind::Vmx) && !read(Kind::Vmsd) {
+        let other = [Kind::Vmx, Kind::Vmsd, Kind::VmkernelLog, Kind::VmwareLog].iter().any(|kind| kinds.contains(kind));
+        if !other {
             tables::read(&mut explained, host, part);
         }
         arguments::read(&mut explained, host, &part.lines);
@@ -166,21 +174,33 @@ fn explain_lines(path: &str, bytes: &[u8], lines: &[(u32, Cow<'_, str>)]) -> Exp
     explained
 }
 
-/// Judges every line against the list of wrong advice.
+/// So many lines are shown for one finding.
+const MOST_EVIDENCE: usize = 16;
+
+/// Judges every line against the list of wrong advice: one finding for each piece of it, with all its lines.
 fn judge(explained: &mut Explained, lines: &[(u32, Cow<'_, str>)], context: Context) {
+    let mut found: Vec<(&'static myth::Myth, Vec<(u32, &str)>)> = Vec::new();
     for (number, line) in lines {
         for myth in myth::judge(line, context) {
-            let status = match myth.verdict {
-                myth::Verdict::Irrelevant => Status::Info,
-                myth::Verdict::Opposite => Status::Fail,
-                _ => Status::Warn,
-            };
-            let confidence = if myth.weak { Confidence::Likely } else { Confidence::Proved };
-            let title = format!("{}: {}", myth.verdict.words(), myth.claim);
-            let cause = format!("{} (Source: {}{})", myth.truth, myth.source, if myth.weak { "; weak" } else { "" });
-            let subject = Text::new(line);
-            explained.finding(Finding::new(myth.id, status, confidence, &subject, &title, &cause).shown(*number, line));
+            match found.iter_mut().find(|(known, _)| known.id == myth.id) {
+                Some((_, places)) if places.len() < MOST_EVIDENCE => places.push((*number, line)),
+                Some(_) => {}
+                None => found.push((myth, vec![(*number, line)])),
+            }
         }
+    }
+    for (myth, places) in found {
+        let status = match myth.verdict {
+            myth::Verdict::Irrelevant => Status::Info,
+            myth::Verdict::Opposite => Status::Fail,
+            _ => Status::Warn,
+        };
+        let confidence = if myth.weak { Confidence::Likely } else { Confidence::Proved };
+        let title = format!("{}: {}", myth.verdict.words(), myth.claim);
+        let cause = format!("{} (Source: {}{})", myth.truth, myth.source, if myth.weak { "; weak" } else { "" });
+        let subject = places.first().map_or("", |(_, line)| line.trim());
+        let finding = Finding::new(myth.id, status, confidence, subject, &title, &cause);
+        explained.finding(places.iter().fold(finding, |finding, (number, line)| finding.shown(*number, line)));
     }
 }
 

@@ -87,7 +87,8 @@ fn block_facts(explained: &mut Explained, host: Option<&str>, part: &Part<'_>, t
         }
         let owner = owner(host, title);
         for field in block.all() {
-            explained.fact(field.line, &format!("{owner}.{}", kebab(field.key)), value(&field.value), None);
+            let name = if owner.is_empty() { kebab(field.key) } else { format!("{owner}.{}", kebab(field.key)) };
+            explained.fact(field.line, &name, value(&field.value), None);
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::parts::Line;
 use super::{Explained, Fact, Value};
 use crate::diagnose::finding::{Confidence, Evidence, Finding, Status};
-use crate::fabric::{State, Text};
+use crate::fabric::State;
 
 /// True for the name of an advanced setting.
 pub(super) fn is_setting(name: &str) -> bool {

@@ -1,0 +1,324 @@
+//! The id of a passthrough device: decimal in the VMX, hexadecimal everywhere else.
+
+use super::device::{Kind, devices};
+use super::{Found, Rule, Severity, at, documented, field, numbered, rule, shown};
+use crate::diagnose::lint::{HostView, Subject};
+use crate::probe::vmx::{Dictionary, Entry};
+
+/// The rule of the decimal id.
+const DECIMAL: &str = "intel/mfd-esxi vm_gold.py:374; public VMX files; field report of 'AH No device hints found'";
+
+pub(super) const RULES: &[Rule] = &[
+    rule(
+        "vmx.passthrough-id-hex",
+        Severity::Error,
+        "The id of a passthrough device is hexadecimal",
+        documented(DECIMAL),
+        hexadecimal,
+    ),
+    rule(
+        "vmx.passthrough-id-form",
+        Severity::Warning,
+        "The id of a passthrough device has the form of esxcli, not of a VMX",
+        documented(DECIMAL),
+        handwritten,
+    ),
+    rule(
+        "vmx.passthrough-id-malformed",
+        Severity::Error,
+        "The id of a passthrough device is no address",
+        documented(DECIMAL),
+        malformed,
+    ),
+    rule(
+        "vmx.passthrough-id-twice",
+        Severity::Error,
+        "Two devices of the VM are the same function of the host",
+        field("own knowledge"),
+        twice,
+    ),
+    rule(
+        "vmx.passthrough-id-missing",
+        Severity::Error,
+        "A passthrough device says neither which function nor which model it is",
+        documented("govmomi VirtualPCIPassthrough backings: id, allowedDevice or vgpu"),
+        without_id,
+    ),
+    rule(
+        "vmx.passthrough-not-on-host",
+        Severity::Error,
+        "The host has no function of this id",
+        documented(DECIMAL),
+        not_on_host,
+    ),
+    rule(
+        "vmx.passthrough-not-enabled",
+        Severity::Error,
+        "Passthrough is not enabled for the function on the host",
+        documented("docs.vmware.com 7.0 GUID-5B3CAB26: enable the device for passthrough on the host first"),
+        not_enabled,
+    ),
+    rule(
+        "vmx.passthrough-other-device",
+        Severity::Warning,
+        "The function on the host is another model than the VMX says",
+        documented("public VMX files: deviceId and vendorId of pciPassthruN"),
+        other_device,
+    ),
+];
+
+/// An address: segment, bus, slot, function.
+type Address = (u32, u32, u32, u32);
+
+/// How an id of a VMX reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// As the host writes it, or short: all parts are decimal.
+    Decimal(Address),
+    /// It can only be hexadecimal.
+    Hexadecimal(Address),
+    /// A hand-written form whose parts read both ways: decimal, then hexadecimal. The two may be equal.
+    Either(Address, Address),
+    /// No address.
+    None,
+}
+
+/// Reads an id. `00000:175:00.0` and `0:66:0.0` are decimal; a letter, or the four-digit segment of esxcli, shows a hand.
+pub(super) fn judge(id: &str) -> Reading {
+    let Some((place, function)) = id.trim().rsplit_once('.') else { return Reading::None };
+    let parts: Vec<&str> = place.split(':').collect();
+    let (segment, bus, slot) = match parts.as_slice() {
+        [segment, bus, slot] => (*segment, *bus, *slot),
+        [bus, slot] => ("0", *bus, *slot),
+        _ => return Reading::None,
+    };
+    let read = |radix: u32| -> Option<Address> {
+        let part = |text: &str| u32::from_str_radix(text, radix).ok().filter(|_| !text.starts_with('+'));
+        let address = (part(segment)?, part(bus)?, part(slot)?, part(function)?);
+        (address.0 <= 0xffff && address.1 <= 0xff && address.2 <= 0x1f && address.3 <= 7).then_some(address)
+    };
+    let by_hand = segment.len() == 4;
+    match (read(10), read(16)) {
+        // Three digits of the bus are never hexadecimal.
+        (Some(decimal), _) if !by_hand || bus.len() > 2 => Reading::Decimal(decimal),
+        (Some(decimal), Some(hexadecimal)) => Reading::Either(decimal, hexadecimal),
+        (Some(decimal), None) => Reading::Decimal(decimal),
+        (None, Some(hexadecimal)) => Reading::Hexadecimal(hexadecimal),
+        (None, None) => Reading::None,
+    }
+}
+
+/// An address as the host's tools write it.
+fn hexadecimal_text((segment, bus, slot, function): Address) -> String {
+    format!("{segment:04x}:{bus:02x}:{slot:02x}.{function}")
+}
+
+/// An address as a VMX writes it.
+fn vmx_text((segment, bus, slot, function): Address) -> String {
+    format!("{segment:05}:{bus:03}:{slot:02}.{function}")
+}
+
+/// All ids, of present devices and of fragments alike.
+fn ids(vmx: &Dictionary) -> impl Iterator<Item = &Entry> {
+    vmx.entries().filter(|entry| {
+        !entry.odd_quotes()
+            && numbered(&entry.key, "pciPassthru")
+                .is_some_and(|(_, rest)| rest.eq_ignore_ascii_case("id") || rest.eq_ignore_ascii_case("pfId"))
+    })
+}
+
+fn hexadecimal(subject: &Subject<'_>) -> Vec<Found> {
+    ids(subject.vmx)
+        .filter_map(|entry| {
+            let Reading::Hexadecimal(address) = judge(&entry.value) else { return None };
+            let right = vmx_text(address);
+            let message = format!(
+                "{} is hexadecimal as esxcli and lspci print it; the parts of this id are decimal: {right}",
+                shown(&entry.value)
+            );
+            let why = format!("{} names no device: 'AH No device hints found'", shown(&entry.value));
+            Some(at(entry, message).fatal(why).mend(&entry.key, &right))
+        })
+        .collect()
+}
+
+fn handwritten(subject: &Subject<'_>) -> Vec<Found> {
+    ids(subject.vmx)
+        .filter_map(|entry| {
+            let Reading::Either(decimal, hexadecimal) = judge(&entry.value) else { return None };
+            let id = shown(&entry.value);
+            if decimal == hexadecimal {
+                let right = vmx_text(decimal);
+                let message = format!(
+                    "{id} is written by hand in the form of esxcli; both readings are the host's {}, which the host writes \
+                     {right}",
+                    hexadecimal_text(decimal)
+                );
+                return Some(at(entry, message).mend(&entry.key, &right));
+            }
+            let (first, second) = (hexadecimal_text(decimal), hexadecimal_text(hexadecimal));
+            let both = format!(
+                "{id} is written by hand in the form of esxcli and reads both ways: the host takes it as decimal, which is \
+                 {first}; if it was copied from esxcli or lspci, {second} is meant, to be written {}",
+                vmx_text(hexadecimal)
+            );
+            let there = |address| subject.host.and_then(|host| has(host, address));
+            Some(match (there(decimal), there(hexadecimal)) {
+                (Some(false), Some(true)) => {
+                    let message = format!("{both}; of the two the host has {second} only");
+                    at(entry, message).mend(&entry.key, &vmx_text(hexadecimal))
+                }
+                (Some(true), Some(false)) => {
+                    let message = format!("{both}; of the two the host has {first} only");
+                    at(entry, message).mend(&entry.key, &vmx_text(decimal))
+                }
+                (Some(true), Some(true)) => at(entry, format!("{both}; the host has both")),
+                _ => at(entry, both),
+            })
+        })
+        .collect()
+}
+
+fn malformed(subject: &Subject<'_>) -> Vec<Found> {
+    ids(subject.vmx)
+        .filter(|entry| judge(&entry.value) == Reading::None && !entry.value.starts_with(['<', '$', '{']))
+        .map(|entry| {
+            let message = format!(
+                "'{}' is no address: segment, bus (to 255), slot (to 31) and function (to 7) in decimal, 00000:175:00.0",
+                shown(&entry.value)
+            );
+            at(entry, message)
+        })
+        .collect()
+}
+
+/// The addresses of the devices that are one whole function, with their ids.
+fn addresses(vmx: &Dictionary) -> Vec<(Address, &Entry)> {
+    devices(vmx)
+        .into_iter()
+        .filter(|device| device.kind == Kind::Direct)
+        .filter_map(|device| {
+            let id = device.id?;
+            match judge(&id.value) {
+                Reading::Decimal(address) => Some((address, id)),
+                Reading::Either(one, other) if one == other => Some((one, id)),
+                _ => None,
+            }
+        })
+        .collect()
+}
+
+fn twice(subject: &Subject<'_>) -> Vec<Found> {
+    let all = addresses(subject.vmx);
+    all.iter()
+        .enumerate()
+        .filter_map(|(place, (address, entry))| {
+            let (_, first) = all.iter().take(place).find(|(other, _)| other == address)?;
+            let message = format!(
+                "{} is the function {} of {} already",
+                shown(&entry.key),
+                hexadecimal_text(*address),
+                first.key
+            );
+            Some(at(entry, message))
+        })
+        .collect()
+}
+
+fn without_id(subject: &Subject<'_>) -> Vec<Found> {
+    devices(subject.vmx)
+        .into_iter()
+        .filter(|device| device.kind == Kind::Direct && device.id.is_none())
+        .map(|device| {
+            let message = format!(
+                "pciPassthru{0} has no id (DirectPath), no allowedDevices (Dynamic DirectPath) and no vgpu: it is no device",
+                device.number
+            );
+            at(device.present, message)
+        })
+        .collect()
+}
+
+/// Whether the host has a function; `None` if its functions are not known.
+fn has(host: &HostView, address: Address) -> Option<bool> {
+    let text = hexadecimal_text(address);
+    Some(host.functions.as_ref()?.iter().any(|function| function.address.eq_ignore_ascii_case(&text)))
+}
+
+fn not_on_host(subject: &Subject<'_>) -> Vec<Found> {
+    let Some(host) = subject.host else { return Vec::new() };
+    addresses(subject.vmx)
+        .into_iter()
+        .filter(|(address, _)| has(host, *address) == Some(false))
+        .map(|(address, entry)| {
+            let text = hexadecimal_text(address);
+            let message = format!("{} is {text}, which host {} does not have", shown(&entry.value), shown(&host.name));
+            at(entry, message).fatal(format!("the host has no PCI function {text}"))
+        })
+        .collect()
+}
+
+fn not_enabled(subject: &Subject<'_>) -> Vec<Found> {
+    on_host(subject, |function, address, entry| {
+        if function.passthrough != Some(false) {
+            return None;
+        }
+        let text = hexadecimal_text(address);
+        let message = format!("{text} ({}) is not enabled for passthrough on the host", shown(&function.name));
+        Some(at(entry, message).fatal(format!("{text} is not enabled for passthrough on the host")))
+    })
+}
+
+fn other_device(subject: &Subject<'_>) -> Vec<Found> {
+    let told = devices(subject.vmx);
+    on_host(subject, |function, address, entry| {
+        let device = told.iter().find(|device| device.id.is_some_and(|id| id.line == entry.line))?;
+        let (vendor, model) = (device.vendor?, device.device?);
+        let read = |text: &str| u32::from_str_radix(text.trim_start_matches("0x"), 16).ok();
+        let (there_vendor, there_model) = (read(&function.vendor)?, read(&function.device)?);
+        if (vendor, model) == (there_vendor, there_model) {
+            return None;
+        }
+        let message = format!(
+            "the VMX says {vendor:04x}:{model:04x}; at {} the host has {there_vendor:04x}:{there_model:04x} ({})",
+            hexadecimal_text(address),
+            shown(&function.name)
+        );
+        Some(at(entry, message))
+    })
+}
+
+/// Looks at the host's function behind each id.
+fn on_host(
+    subject: &Subject<'_>,
+    look: impl Fn(&crate::diagnose::lint::HostFunction, Address, &Entry) -> Option<Found>,
+) -> Vec<Found> {
+    let Some(functions) = subject.host.and_then(|host| host.functions.as_ref()) else { return Vec::new() };
+    addresses(subject.vmx)
+        .into_iter()
+        .filter_map(|(address, entry)| {
+            let text = hexadecimal_text(address);
+            let function = functions.iter().find(|function| function.address.eq_ignore_ascii_case(&text))?;
+            look(function, address, entry)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_decimal_unless_it_cannot_be() {
+        assert_eq!(judge("00000:013:00.0"), Reading::Decimal((0, 13, 0, 0)));
+        assert_eq!(judge("0:66:0.0"), Reading::Decimal((0, 66, 0, 0)));
+        assert_eq!(judge("00000:026:01.2"), Reading::Decimal((0, 26, 1, 2)));
+        assert_eq!(judge("130:00.0"), Reading::Decimal((0, 130, 0, 0)));
+        assert_eq!(judge("0000:0d:00.0"), Reading::Hexadecimal((0, 13, 0, 0)));
+        assert_eq!(judge("0000:41:00.0"), Reading::Either((0, 41, 0, 0), (0, 65, 0, 0)));
+        assert_eq!(judge("0000:04:00.0"), Reading::Either((0, 4, 0, 0), (0, 4, 0, 0)));
+        for wrong in ["", "0", "00000:300:00.0", "00000:001:40.0", "00000:001:00.9", "vmnic0", "0000:xy:00.0"] {
+            assert_eq!(judge(wrong), Reading::None, "{wrong}");
+        }
+    }
+}

@@ -111,6 +111,8 @@ pub enum Format {
     Text,
     /// One JSON document with its schema.
     Json,
+    /// SARIF 2.1.0 for code scanners; `lint` alone prints it.
+    Sarif,
 }
 
 /// What to do.
@@ -120,6 +122,8 @@ pub enum Command {
     Demo(DemoArguments),
     /// Read everything once and print it
     Snapshot(SnapshotArguments),
+    /// Say what would go wrong with the configuration file of a VM, before it is powered on
+    Lint(LintArguments),
     /// Show a recording in the console, with its time in your hands
     Replay {
         /// What `--record` wrote.
@@ -187,6 +191,39 @@ pub struct SnapshotArguments {
     pub scenario: Option<String>,
 }
 
+/// What `lint` takes.
+#[derive(Clone, Debug, Args)]
+pub struct LintArguments {
+    /// VMX files, folders to look through for them, or `-` for standard input.
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Read this ESXi host now, and look at the files as this host would; with --snapshot: its name in there.
+    #[arg(long, value_name = "TARGET")]
+    pub host: Option<String>,
+    /// The same with the facts of a host that `snapshot --format json --out FILE` wrote.
+    #[arg(long, value_name = "FILE")]
+    pub snapshot: Option<PathBuf>,
+    /// From which findings on the exit status is 1.
+    #[arg(long, value_enum, value_name = "SEVERITY", default_value_t = FailOn::Error)]
+    pub fail_on: FailOn,
+    /// Show what would mend the files, ask, and write it; never while the VM is on.
+    #[arg(long)]
+    pub fix: bool,
+    /// Do not ask.
+    #[arg(long, requires = "fix")]
+    pub yes: bool,
+}
+
+/// From which findings on `lint` ends with status 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// What does not work.
+    #[default]
+    Error,
+    /// Also what does not work as it should.
+    Warning,
+}
+
 /// What to do with the configuration.
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub enum ConfigCommand {
@@ -199,7 +236,7 @@ pub enum ConfigCommand {
 }
 
 /// Commands of the contract that are not built yet.
-const NOT_BUILT: [&str; 8] = ["diff", "check", "lint", "bench", "baseline", "tune", "collector", "checks"];
+const NOT_BUILT: [&str; 7] = ["diff", "check", "bench", "baseline", "tune", "collector", "checks"];
 
 /// Reads the words of the command line. Help and version come as an error of their own kind, as clap has it.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
@@ -210,6 +247,9 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, cla
     if arguments.global.record.is_some() && !opens_console(arguments.command.as_ref()) {
         let what = "--record FILE records a console; this command opens none that could be recorded".to_owned();
         return fail(ErrorKind::ArgumentConflict, what);
+    }
+    if arguments.global.format == Format::Sarif && !matches!(arguments.command, Some(Command::Lint(_))) {
+        return fail(ErrorKind::ArgumentConflict, "--format sarif is printed by `lint` alone".to_owned());
     }
     if arguments.command.is_some() {
         if let Some(target) = arguments.targets.first() {
@@ -297,6 +337,9 @@ mod tests {
             ("rdmascope check local", "the command `check` is not built yet"),
             ("rdmascope --record f doctor", "--record FILE records a console; this command opens none"),
             ("rdmascope replay g --record f", "--record FILE records a console; this command opens none"),
+            ("rdmascope doctor --format sarif", "--format sarif is printed by `lint` alone"),
+            ("rdmascope lint", "<PATH>"),
+            ("rdmascope lint a.vmx --yes", "--fix"),
             ("rdmascope local doctor", "`doctor` is a command and stands first"),
             ("rdmascope doctor x", "unexpected argument 'x'"),
             ("rdmascope --colour", "unexpected argument '--colour'"),

@@ -34,7 +34,7 @@ pub fn show(global: &Global) -> Result<Exit, Failure> {
     }
     let text = match global.format {
         Format::Json => output::json(&document(&loaded))?,
-        Format::Text => text(&loaded),
+        Format::Text | Format::Sarif => text(&loaded),
     };
     output::print(&text)?;
     Ok(Exit::Done)

@@ -269,8 +269,7 @@ fn relations(entity: &Entity) -> Vec<Relation> {
 
 /// The key of an entity in documents: `rdma-port/rxe0/1`; `guest` for the system itself.
 fn key(entity: &Entity) -> String {
-    let name = entity.name();
-    if name.is_empty() { entity.kind().to_owned() } else { format!("{}/{name}", entity.kind()) }
+    entity.key()
 }
 
 /// Entities of which there are many with little to say stand one a line.
@@ -369,4 +368,4 @@ fn json_value(attribute: Attribute, value: &Value) -> serde_json::Value {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

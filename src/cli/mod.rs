@@ -11,6 +11,7 @@ pub mod generate;
 pub mod keys;
 pub mod lab;
 pub mod library;
+pub mod lint;
 pub mod output;
 pub mod plain;
 pub mod replay;
@@ -193,6 +194,7 @@ fn dispatch(arguments: &Arguments) -> Result<Exit, Failure> {
         None => console::run(&Session::open(global, &arguments.targets)?),
         Some(Command::Demo(demo)) => demo::run(global, demo),
         Some(Command::Snapshot(snapshot)) => snapshot::run(global, snapshot),
+        Some(Command::Lint(lint)) => lint::run(global, lint),
         Some(Command::Replay { file }) => replay::run(global, file),
         Some(Command::Explain { files }) => explain::run(global, files),
         Some(Command::Doctor) => doctor::run(global),

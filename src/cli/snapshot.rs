@@ -22,7 +22,7 @@ pub fn run(global: &Global, arguments: &SnapshotArguments) -> Result<Exit, Failu
 }
 
 /// Reads all targets once, side by side; the number of the signal that ended it before it was done.
-fn collect(subject: &Subject) -> Result<Result<Collected, i32>, Failure> {
+pub(super) fn collect(subject: &Subject) -> Result<Result<Collected, i32>, Failure> {
     let at = Timestamp::now();
     let session = &subject.session;
     // A slow target takes a while: whoever waits at a terminal is told that it works.
@@ -64,7 +64,7 @@ fn collect(subject: &Subject) -> Result<Result<Collected, i32>, Failure> {
 pub fn deliver(collected: &Collected, format: Format, out: Option<&Path>) -> Result<Exit, Failure> {
     let text = match format {
         Format::Json => output::json(&collected.document())?,
-        Format::Text => collected.text(),
+        Format::Text | Format::Sarif => collected.text(),
     };
     match out {
         Some(path) if path.as_os_str() != "-" => {

@@ -9,3 +9,4 @@ pub mod questions;
 pub mod run;
 pub mod settings;
 pub mod targets;
+pub mod vmx_file;

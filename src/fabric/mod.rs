@@ -6,6 +6,7 @@
 pub mod attribute;
 pub mod counter;
 pub mod entity;
+mod entity_key;
 pub mod fact;
 pub mod observation;
 pub mod reading;

@@ -11,6 +11,7 @@ pub mod position;
 pub mod reader;
 pub mod recorder;
 pub mod replay;
+pub mod snapshot_file;
 #[cfg(test)]
 mod tests;
 pub mod writer;

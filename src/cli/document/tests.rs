@@ -76,7 +76,7 @@ fn json() -> Json {
 }
 
 /// Checks `value` against the part of JSON Schema that the schema file uses; adds what is wrong to `wrong`.
-fn check(root: &Json, schema: &Json, value: &Json, place: &str, wrong: &mut Vec<String>) {
+pub(in crate::cli) fn check(root: &Json, schema: &Json, value: &Json, place: &str, wrong: &mut Vec<String>) {
     if let Some(reference) = schema["$ref"].as_str() {
         let pointer = reference.trim_start_matches('#');
         return check(root, root.pointer(pointer).expect("a definition"), value, place, wrong);

@@ -9,7 +9,7 @@ pub enum Charset {
     Utf8,
     /// windows-1252 and ISO 8859-1, which differ only where nobody writes (0x80 to 0x9F).
     Western,
-    /// Another one (GBK, Shift_JIS, ...): its bytes are kept but shown as U+FFFD.
+    /// Another one (GBK, `Shift_JIS`, ...): its bytes are kept but shown as U+FFFD.
     Other,
 }
 

@@ -215,86 +215,7 @@ impl Dictionary {
     pub fn text(&self, line: &Line) -> String {
         self.charset().decode(self.bytes.get(line.place.clone()).unwrap_or_default())
     }
-
-    /// True if this can be the configuration of a VM: a line begins with a name that such files hold, or each line is an
-    /// assignment in quotes that belongs to none of the other files of that grammar (VMSD, disk descriptor).
-    pub fn is_plausible(&self) -> bool {
-        if self.bytes.contains(&0) {
-            return false;
-        }
-        let known = |key: &[u8]| {
-            USUAL
-                .iter()
-                .any(|name| key.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name.as_bytes())))
-        };
-        let mut entries = 0;
-        let mut all_quoted = true;
-        for line in &self.lines {
-            match &line.content {
-                Content::Blank | Content::Comment => {}
-                Content::Entry(entry) => {
-                    let other = OTHERS.iter().any(|name| entry.key.to_ascii_lowercase().starts_with(name));
-                    if known(entry.key.as_bytes()) {
-                        return true;
-                    }
-                    all_quoted &= entry.quoted && !other;
-                    entries += usize::from(!entry.key.starts_with('.'));
-                }
-                Content::Malformed(_) => {
-                    let text = self.bytes.get(line.place.clone()).unwrap_or_default().trim_ascii_start();
-                    // A word alone is prose; `ethernet0.present TRUE` is a line of a VMX that lost its `=`.
-                    let name = text.split(|byte| matches!(byte, b' ' | b'\t' | b'=')).next().unwrap_or_default();
-                    if known(name) && name.contains(&b'.') {
-                        return true;
-                    }
-                    all_quoted = false;
-                }
-            }
-        }
-        entries > 0 && all_quoted
-    }
 }
-
-/// How names begin that nearly every VMX has, and those of the devices that matter here.
-const USUAL: &[&str] = &[
-    "config.version",
-    "virtualHW.",
-    "memSize",
-    "numvcpus",
-    "displayName",
-    "guestOS",
-    "guestinfo.",
-    "ethernet",
-    "pciPassthru",
-    "pciBridge",
-    "pvrdma",
-    "vrdma",
-    "scsi",
-    "sata",
-    "nvme",
-    "sched.",
-    "numa.",
-    "cpuid.",
-    "vhv.",
-    "hypervisor.",
-    "firmware",
-    "uefi.",
-    "mem.",
-    "monitor",
-    "mks.",
-    "svga.",
-    "vmci",
-    "tools.",
-    "isolation.",
-    "msg.",
-    "uuid.",
-    "floppy",
-    "extendedConfigFile",
-    "latency.",
-];
-
-/// How names begin in files that are no VMX but have its grammar.
-const OTHERS: &[&str] = &["snapshot", "ddb.", "cid", "parentcid", "createtype", "encoding"];
 
 /// Compares names as the host does.
 fn compare(one: &str, other: &str) -> Ordering {
@@ -423,15 +344,12 @@ fn unescaped(raw: &[u8]) -> std::borrow::Cow<'_, [u8]> {
     let mut bytes = Vec::with_capacity(raw.len());
     let mut at = 0;
     while let Some(&byte) = raw.get(at) {
-        match (byte, digit(at + 1), digit(at + 2)) {
-            (b'|', Some(high), Some(low)) => {
-                bytes.push(high << 4 | low);
-                at += 3;
-            }
-            _ => {
-                bytes.push(byte);
-                at += 1;
-            }
+        if let (b'|', Some(high), Some(low)) = (byte, digit(at + 1), digit(at + 2)) {
+            bytes.push(high << 4 | low);
+            at += 3;
+        } else {
+            bytes.push(byte);
+            at += 1;
         }
     }
     bytes.into()

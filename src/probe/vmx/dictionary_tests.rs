@@ -122,7 +122,7 @@ fn flags_numbers_and_devices() {
 fn quotes_of_word_processors_are_part_of_the_value() {
     let dictionary = Dictionary::parse(public!("106-vmx-bom-and-fullwidth-quotes.txt"));
     assert!(dictionary.byte_order_mark);
-    let first = dictionary.get("isolation.tools.copy.disable").unwrap();
+    let first = dictionary.get("isolation.tools.copy.disable").expect("there");
     assert_eq!((first.value.as_str(), first.quoted, first.odd_quotes()), ("“FALSE”", false, true));
     assert_eq!(dictionary.duplicates().len(), 1);
     let dictionary = Dictionary::parse(public!("75-vmx-smart-quotes.txt"));
@@ -136,7 +136,7 @@ fn quotes_of_word_processors_are_part_of_the_value() {
 #[test]
 fn a_value_keeps_what_looks_like_grammar() {
     let dictionary = Dictionary::parse(public!("107-vmx-value-with-equals-and-quotes.txt"));
-    let value = dictionary.value("guestOS.detailed.data").unwrap();
+    let value = dictionary.value("guestOS.detailed.data").expect("there");
     assert!(value.starts_with("bitness='64' distroName='Ubuntu'") && value.ends_with("LTS'"), "{value}");
 }
 

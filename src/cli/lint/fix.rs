@@ -1,0 +1,138 @@
+//! `lint --fix`: the changes that findings propose, shown before they are made, and made only while the VM is off.
+
+use std::fmt::Write as _;
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::path::Path;
+
+use super::super::args::Format;
+use super::super::{Failure, output};
+use super::report::{Change, Fixed};
+use crate::config::Defect;
+use crate::diagnose::lint::Finding;
+use crate::engine::vmx_file;
+use crate::fabric::Timestamp;
+use crate::fabric::text::clean_line;
+use crate::probe::vmx::{Assignment, Dictionary, edited};
+
+/// How changes are allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Consent {
+    /// `--yes`: all of them.
+    Given,
+    /// Each file is asked for at the terminal.
+    Ask,
+    /// There is nobody to ask.
+    Nobody,
+}
+
+impl Consent {
+    pub(super) fn of(yes: bool) -> Self {
+        match (yes, io::stdin().is_terminal() && io::stderr().is_terminal()) {
+            (true, _) => Self::Given,
+            (false, true) => Self::Ask,
+            (false, false) => Self::Nobody,
+        }
+    }
+}
+
+/// The changes that the findings propose; of two for one key that of the graver finding.
+pub(super) fn proposed(findings: &[Finding]) -> Vec<Assignment> {
+    let mut changes: Vec<Assignment> = Vec::new();
+    for (key, value) in findings.iter().flat_map(|finding| &finding.found.fix) {
+        if !changes.iter().any(|(other, _)| other.eq_ignore_ascii_case(key)) {
+            changes.push((key.clone(), value.clone()));
+        }
+    }
+    changes
+}
+
+/// Shows what would be changed, asks if it must, and does it. `None` if there is nothing to do.
+pub(super) fn fix(
+    path: &Path,
+    before: &Dictionary,
+    findings: &[Finding],
+    consent: Consent,
+    format: Format,
+) -> Result<Option<Fixed>, Failure> {
+    let changes = proposed(findings);
+    let refused = |changes, why| Ok(Some(Fixed { changes, backup: None, refused: Some(why) }));
+    let bytes = match edited(before, &changes) {
+        Ok(bytes) if bytes == before.bytes => return Ok(None),
+        Ok(bytes) => bytes,
+        Err(error) => return refused(Vec::new(), error.to_string()),
+    };
+    let after = Dictionary::parse(&bytes);
+    let told: Vec<Change> = changes
+        .iter()
+        .map(|(key, value)| Change {
+            key: key.clone(),
+            before: before.value(key).map(str::to_owned),
+            after: value.clone(),
+        })
+        .collect();
+    match vmx_file::in_use_by(path) {
+        Ok(None) => {}
+        Ok(Some(lock)) => return refused(told, vmx_file::in_use(&lock)),
+        Err(error) => return refused(told, format!("its folder cannot be read: {error}")),
+    }
+    let shown = difference(path, before, &after, &changes);
+    // Documents stay alone on standard output.
+    if format == Format::Text {
+        output::print(&shown)?;
+    } else {
+        output::complain(shown.trim_end());
+    }
+    match consent {
+        Consent::Given => {}
+        Consent::Ask => {
+            if !ask(path) {
+                return refused(told, "you did not want it".to_owned());
+            }
+        }
+        Consent::Nobody => {
+            let what = "needs --yes where there is no terminal to ask at; nothing was written";
+            return Err(Defect::somewhere("--fix", what).into());
+        }
+    }
+    let stamp = Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
+    match vmx_file::replace(path, &before.bytes, &bytes, &stamp) {
+        Ok(backup) => Ok(Some(Fixed { changes: told, backup: Some(backup.display().to_string()), refused: None })),
+        Err(defect) => refused(told, defect.what),
+    }
+}
+
+/// The lines that go (`-`) and come (`+`), with their numbers.
+fn difference(path: &Path, before: &Dictionary, after: &Dictionary, changes: &[Assignment]) -> String {
+    let lines = |file: &Dictionary, key: &str| -> Vec<(u32, String)> {
+        let line = |number: u32| file.lines.get(usize::try_from(number).ok()?.checked_sub(1)?);
+        file.all(key).filter_map(|entry| Some((entry.line, clean_line(&file.text(line(entry.line)?))))).collect()
+    };
+    let mut shown: Vec<(u32, char, String)> = Vec::new();
+    for (key, _) in changes {
+        let (old, new) = (lines(before, key), lines(after, key));
+        let stays = |line: &str, other: &[(u32, String)]| other.iter().any(|(_, text)| text == line);
+        shown.extend(old.iter().filter(|(_, text)| !stays(text, &new)).map(|(at, text)| (*at, '-', text.clone())));
+        // A repeated assignment goes even if its text stands elsewhere too.
+        if old.len() > new.len() && old.iter().all(|(_, text)| stays(text, &new)) {
+            shown.extend(old.iter().skip(new.len()).map(|(at, text)| (*at, '-', text.clone())));
+        }
+        shown.extend(new.iter().filter(|(_, text)| !stays(text, &old)).map(|(at, text)| (*at, '+', text.clone())));
+    }
+    shown.sort();
+    let mut text = format!("{}\n", clean_line(&path.display().to_string()));
+    for (at, sign, line) in shown {
+        let _ = writeln!(text, "  {sign} {at:>4}  {line}");
+    }
+    text
+}
+
+/// Asks at the terminal; anything but a clear yes is no.
+fn ask(path: &Path) -> bool {
+    let mut stderr = io::stderr().lock();
+    let asked = write!(stderr, "Write this to {}? [y/N] ", clean_line(&path.display().to_string()));
+    let mut answer = String::new();
+    if asked.and_then(|()| stderr.flush()).is_err() || io::stdin().lock().read_line(&mut answer).is_err() {
+        return false;
+    }
+    matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+}

@@ -117,6 +117,11 @@ pub(super) fn of_lines(lines: &[Line<'_>]) -> Vec<Kind> {
     kinds
 }
 
+/// True for a line of a log, or for what was said when a VM did not start.
+pub(super) fn is_message(line: &str) -> bool {
+    matches!(of_line(line, None), Some(Kind::VmwareLog | Kind::VmkernelLog | Kind::PowerOnError))
+}
+
 fn is_snapshot_key(line: &str) -> bool {
     let key = line.trim_start_matches(['#', ' ']).split(['=', ' ']).next().unwrap_or_default().to_ascii_lowercase();
     key == "snapshot.numsnapshots"

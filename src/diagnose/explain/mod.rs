@@ -69,9 +69,13 @@ impl Explained {
         !self.kinds.is_empty()
     }
 
-    /// How much was made of the text.
+    /// How much was made of the text. What the wrapping itself breaks speaks against a reading of it.
     fn weight(&self) -> usize {
-        self.facts.len() + 3 * self.findings.len()
+        const BROKEN: [&str; 5] =
+            ["vmx.no-equals", "vmx.no-name", "vmx.open-quote", "vmx.after-value", "vm.vmsd-malformed"];
+        let broken = self.findings.iter().filter(|finding| BROKEN.contains(&finding.check.as_str())).count();
+        let said = self.findings.iter().filter(|finding| !finding.check.starts_with("vmx.")).count();
+        (1000 + self.facts.len() + 10 * said).saturating_sub(5 * broken)
     }
 
     fn is(&mut self, kind: Kind) {
@@ -159,19 +163,41 @@ fn explain_lines(path: &str, bytes: &[u8], lines: &[(u32, Cow<'_, str>)]) -> Exp
         if read(Kind::Vmx) || read(Kind::Vmsd) {
             vmx::read(&mut explained, bytes, lines.len() == part.lines.len(), &part.lines, read(Kind::Vmsd));
         }
-        let other = [Kind::Vmx, Kind::Vmsd, Kind::VmkernelLog, Kind::VmwareLog].iter().any(|kind| kinds.contains(kind));
-        if !other {
-            tables::read(&mut explained, host, part);
+        if !read(Kind::Vmx) && !read(Kind::Vmsd) {
+            tables::read(&mut explained, host, &part.without_logs());
         }
         arguments::read(&mut explained, host, &part.lines);
     }
     logs::read(&mut explained, lines);
     host::conclude(&mut explained, lines);
     judge(&mut explained, lines, context);
+    once(&mut explained);
     if explained.kinds.is_empty() && !explained.findings.is_empty() {
         explained.is(Kind::Text);
     }
     explained
+}
+
+/// Rules for a VM's configuration that say of a key what the list of wrong advice says too.
+const SAME: [&str; 6] = [
+    "vmx.no-such-key",
+    "vmx.irrelevant-key",
+    "vmx.pvrdma-keys",
+    "vmx.pvrdma-pair-removed",
+    "vmx.host-setting",
+    "vmx.vgpu-name",
+];
+
+/// Takes out what is said twice: a rule about a line of which the list of wrong advice speaks.
+fn once(explained: &mut Explained) {
+    let lines = |finding: &Finding| finding.evidence.iter().filter_map(|shown| shown.line).collect::<Vec<u32>>();
+    let judged: BTreeSet<u32> =
+        explained.findings.iter().filter(|finding| finding.check.contains(".myth-")).flat_map(lines).collect();
+    explained.findings.retain(|finding| {
+        let told = lines(finding);
+        let same = SAME.contains(&finding.check.as_str()) && !told.is_empty();
+        !(same && told.iter().all(|line| judged.contains(line)))
+    });
 }
 
 /// So many lines are shown for one finding.

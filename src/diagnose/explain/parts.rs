@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use super::kind::is_message;
 use crate::diagnose::myth::is_command;
 
 /// A numbered line.
@@ -23,6 +24,13 @@ impl<'a> Part<'a> {
     /// All lines as one part.
     pub(super) fn whole(lines: &[Line<'a>]) -> Self {
         Self { lines: lines.to_vec(), ..Self::default() }
+    }
+
+    /// The part with lines of logs and errors blanked out: they are no rows and no keys.
+    pub(super) fn without_logs(&self) -> Self {
+        let blanked = |line: &Cow<'a, str>| if is_message(line) { Cow::Borrowed("") } else { line.clone() };
+        let lines = self.lines.iter().map(|(number, line)| (*number, blanked(line))).collect();
+        Self { host: self.host.clone(), command: self.command.clone(), lines }
     }
 }
 

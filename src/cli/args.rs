@@ -133,6 +133,12 @@ pub enum Command {
     },
     /// Print a shell script that reads a Linux system or an ESXi host into a file, for `offline:FILE`
     Collector,
+    /// Say what a saved output, log, script or command line is, what it says, and what is wrong with it
+    Explain {
+        /// What to read; `-`, or nothing where something is piped in, is standard input.
+        #[arg(value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
     /// Show what a bug report should say about this machine
     Doctor,
     /// Write, show or find the configuration
@@ -233,7 +239,7 @@ pub enum ConfigCommand {
 }
 
 /// Commands of the contract that are not built yet.
-const NOT_BUILT: [&str; 7] = ["diff", "check", "explain", "bench", "baseline", "tune", "checks"];
+const NOT_BUILT: [&str; 6] = ["diff", "check", "bench", "baseline", "tune", "checks"];
 
 /// Reads the words of the command line. Help and version come as an error of their own kind, as clap has it.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {

@@ -7,6 +7,7 @@ pub mod console;
 pub mod demo;
 pub mod doctor;
 pub mod document;
+pub mod explain;
 pub mod generate;
 pub mod keys;
 pub mod lab;
@@ -197,6 +198,7 @@ fn dispatch(arguments: &Arguments) -> Result<Exit, Failure> {
         Some(Command::Lint(lint)) => lint::run(global, lint),
         Some(Command::Replay { file }) => replay::run(global, file),
         Some(Command::Collector) => collector::run(),
+        Some(Command::Explain { files }) => explain::run(global, files),
         Some(Command::Doctor) => doctor::run(global),
         Some(Command::Config { command: ConfigCommand::Init }) => config::init(global),
         Some(Command::Config { command: ConfigCommand::Show }) => config::show(global),

@@ -2,6 +2,7 @@
 //! join of what hosts, VMs and guests say.
 
 pub mod explain;
+pub mod finding;
 pub mod join;
 pub mod lint;
 pub mod myth;

@@ -1,0 +1,278 @@
+//! `explain`: what saved outputs, logs, scripts and command lines are, what they say, and what is wrong with them. Inputs
+//! may be hostile or broken: they are read up to a cap, and nothing of them reaches the terminal that it would obey.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Read};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::args::{Format, Global};
+use super::text::{Row, rows, wrap};
+use super::{Exit, Failure, output};
+use crate::collect::reason::reason;
+use crate::config::Defect;
+use crate::diagnose::explain::{Explained, Fact, Value, explain};
+use crate::diagnose::finding::{Finding, Status};
+use crate::fabric::{State, Text};
+
+/// So much of an input is read.
+const LARGEST: u64 = 64 << 20;
+/// So many values are shown to people; documents have all.
+const MOST_SHOWN: usize = 60;
+/// The width that text is made for.
+const COLUMNS: usize = 80;
+
+#[derive(Debug, Serialize)]
+struct Document {
+    schema: &'static str,
+    inputs: Vec<Input>,
+}
+
+/// One input as documents show it.
+#[derive(Debug, Serialize)]
+struct Input {
+    path: String,
+    kinds: Vec<&'static str>,
+    facts: BTreeMap<Text, FactDocument>,
+    findings: Vec<Finding>,
+    /// Why nothing was made of it, or not of all of it; nothing if all is well.
+    problem: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct FactDocument {
+    value: serde_json::Value,
+    state: &'static str,
+    unit: Option<&'static str>,
+    line: u32,
+}
+
+/// Explains the files, or standard input.
+pub fn run(global: &Global, files: &[PathBuf]) -> Result<Exit, Failure> {
+    let stdin = PathBuf::from("-");
+    let files = match files {
+        [] if io::stdin().is_terminal() => {
+            let what = "name a file, or pipe something in: rdmascope explain FILE, rdmascope explain < FILE".to_owned();
+            return Err(Failure::Usage(vec![Defect::somewhere("explain", what)]));
+        }
+        [] => std::slice::from_ref(&stdin),
+        files => files,
+    };
+    let inputs: Vec<Input> = files.iter().map(|path| input(path)).collect();
+    let complete = inputs.iter().all(|input| !input.kinds.is_empty() && input.problem.is_none());
+    let text = match global.format {
+        Format::Json => output::json(&Document { schema: "rdmascope.explain/1", inputs })?,
+        Format::Text | Format::Sarif => inputs.iter().map(text).collect::<Vec<_>>().join("\n"),
+    };
+    output::print(&text)?;
+    Ok(if complete { Exit::Done } else { Exit::Incomplete })
+}
+
+fn input(path: &Path) -> Input {
+    let name = shown_path(path);
+    match read(path) {
+        Err(why) => Input::without(name, format!("cannot be read: {why}")),
+        Ok((bytes, _)) if bytes.is_empty() => Input::without(name, "empty".to_owned()),
+        Ok((bytes, cut)) => of_bytes(name, &bytes, cut),
+    }
+}
+
+fn shown_path(path: &Path) -> String {
+    if path == Path::new("-") { "-".to_owned() } else { Text::new(&path.to_string_lossy()).to_string() }
+}
+
+/// The content, at most [`LARGEST`] bytes, and whether there was more.
+fn read(path: &Path) -> Result<(Vec<u8>, bool), String> {
+    let cap = |reader: &mut dyn Read| -> io::Result<(Vec<u8>, bool)> {
+        let mut bytes = Vec::new();
+        reader.take(LARGEST + 1).read_to_end(&mut bytes)?;
+        let cut = bytes.len() as u64 > LARGEST;
+        bytes.truncate(usize::try_from(LARGEST).unwrap_or(usize::MAX));
+        Ok((bytes, cut))
+    };
+    let read = if path == Path::new("-") {
+        cap(&mut io::stdin().lock())
+    } else {
+        File::open(path).and_then(|mut file| cap(&mut file))
+    };
+    read.map_err(|error| reason(&error))
+}
+
+fn of_bytes(path: String, bytes: &[u8], cut: bool) -> Input {
+    let decoded = utf16(bytes);
+    let bytes = decoded.as_deref().unwrap_or(bytes);
+    if bytes.iter().take(8192).any(|byte| *byte == 0) {
+        return Input::without(path, "binary data, no text".to_owned());
+    }
+    let Explained { kinds, facts, findings } = explain(&path, bytes);
+    let mut problem = kinds.is_empty().then(|| "not recognised: nothing in it is of a kind that is known".to_owned());
+    if cut {
+        problem = Some(format!("only the first {} MiB were read", LARGEST >> 20));
+    }
+    let mut input = Input::without(path, String::new());
+    input.problem = problem;
+    input.kinds = kinds.into_iter().map(crate::diagnose::explain::Kind::name).collect();
+    for fact in facts {
+        let mut name = fact.name.clone();
+        if input.facts.contains_key(&name) {
+            name = Text::new(&format!("{} (line {})", fact.name, fact.line));
+        }
+        input.facts.entry(name).or_insert_with(|| document(&fact));
+    }
+    input.findings = findings;
+    input.findings.sort_by_key(|finding| (rank(finding.status), finding.evidence.first().and_then(|shown| shown.line)));
+    input
+}
+
+impl Input {
+    fn without(path: String, problem: String) -> Self {
+        Self { path, kinds: Vec::new(), facts: BTreeMap::new(), findings: Vec::new(), problem: Some(problem) }
+    }
+}
+
+/// Text that Windows programs saved as UTF-16, which begins with a mark of its byte order.
+fn utf16(bytes: &[u8]) -> Option<Vec<u8>> {
+    let unit: fn([u8; 2]) -> u16 = match bytes.get(..2)? {
+        [0xff, 0xfe] => u16::from_le_bytes,
+        [0xfe, 0xff] => u16::from_be_bytes,
+        _ => return None,
+    };
+    let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
+    Some(String::from_utf16_lossy(&units).into_bytes())
+}
+
+fn document(fact: &Fact) -> FactDocument {
+    let value = match &fact.state {
+        State::Known(Value::Text(text)) => serde_json::Value::from(text.as_str()),
+        State::Known(Value::Number(number)) => serde_json::Value::from(*number),
+        State::Known(Value::Flag(flag)) => serde_json::Value::from(*flag),
+        _ => serde_json::Value::Null,
+    };
+    FactDocument { value, state: fact.state.name(), unit: fact.unit, line: fact.line }
+}
+
+fn rank(status: Status) -> u8 {
+    match status {
+        Status::Fail => 0,
+        Status::Warn => 1,
+        Status::Unknown => 2,
+        Status::Info => 3,
+        Status::Pass => 4,
+    }
+}
+
+/// One input for people.
+fn text(input: &Input) -> String {
+    let kinds = if input.kinds.is_empty() { "unknown".to_owned() } else { input.kinds.join(", ") };
+    let mut text = String::new();
+    for piece in wrap(&format!("{}: {kinds}", input.path), COLUMNS) {
+        let _ = writeln!(text, "{piece}");
+    }
+    if let Some(problem) = &input.problem {
+        indented(&mut text, 2, problem);
+    }
+    for finding in &input.findings {
+        indented(&mut text, 2, &format!("{} {}  {}", finding.status.name(), finding.check, finding.title));
+        if !finding.cause.is_empty() {
+            indented(&mut text, 7, &finding.cause);
+        }
+        for shown in &finding.evidence {
+            let line = shown.line.map_or_else(String::new, |line| format!("line {line}: "));
+            indented(&mut text, 7, &format!("{line}{}", shown.excerpt));
+        }
+        if !finding.decide.is_empty() {
+            indented(&mut text, 7, &format!("To settle it: {}", finding.decide));
+        }
+        for remedy in &finding.remedies {
+            indented(&mut text, 7, &format!("{}:", remedy.title));
+            for command in &remedy.commands {
+                indented(&mut text, 9, command);
+            }
+        }
+    }
+    if input.findings.is_empty() && !input.kinds.is_empty() {
+        indented(&mut text, 2, "nothing in it is known to be wrong");
+    }
+    let mut facts: Vec<(&Text, &FactDocument)> = input.facts.iter().collect();
+    facts.sort_by_key(|(_, fact)| fact.line);
+    if !facts.is_empty() {
+        let _ = writeln!(text, "  Values");
+    }
+    let shown: Vec<Row> = facts.iter().take(MOST_SHOWN).map(|(name, fact)| Row::new(name, &said(fact))).collect();
+    text.push_str(&rows(&shown, 4));
+    if let Some(more) = facts.len().checked_sub(MOST_SHOWN).filter(|more| *more > 0) {
+        indented(&mut text, 4, &format!("and {more} more: --format json"));
+    }
+    text
+}
+
+fn said(fact: &FactDocument) -> String {
+    let value = match &fact.value {
+        serde_json::Value::Null => return format!("({})", fact.state),
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    match fact.unit {
+        Some(unit) => format!("{value} {unit}"),
+        None => value,
+    }
+}
+
+fn indented(text: &mut String, indent: usize, what: &str) {
+    for (number, piece) in wrap(what, COLUMNS - indent - 2).iter().enumerate() {
+        let more = if number > 0 { 2 } else { 0 };
+        let _ = writeln!(text, "{}{}", " ".repeat(indent + more), piece.trim_end());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_explained_says_why() {
+        assert_eq!(of_bytes("x".to_owned(), b"\x7fELF\0\0", false).problem.as_deref(), Some("binary data, no text"));
+        assert!(
+            of_bytes("x".to_owned(), b"hello world\n", false).problem.is_some_and(|why| why.contains("not recognised"))
+        );
+        assert!(input(Path::new("/nonexistent/file")).problem.is_some_and(|why| why.starts_with("cannot be read")));
+        assert!(input(Path::new("/dev/null")).problem.is_some_and(|why| why == "empty"));
+        let cut = of_bytes("x".to_owned(), b"firmware = \"efi\"\n", true);
+        assert_eq!((cut.kinds, cut.problem.as_deref()), (vec!["vmx"], Some("only the first 64 MiB were read")));
+    }
+
+    #[test]
+    fn nothing_that_a_terminal_obeys_comes_through() {
+        let hostile = b"pvrdma0.present = \"TRUE\"\x1b]0;title\x07\n\x1b[31mpciPassthru0.id = \"\x1b[2J00000:013:00.0\"\nx = \"\xe2\x80\xae\"\n";
+        let input = of_bytes("name".to_owned(), hostile, false);
+        let (text, json) = (text(&input), output::json(&input).expect("a document"));
+        assert!(input.findings.iter().any(|finding| finding.check == "vm.myth-pvrdma-keys"), "{text}");
+        for shown in [text, json] {
+            assert!(!shown.contains(|c: char| c.is_control() && c != '\n'), "{shown:?}");
+            assert!(!shown.contains("\\u001b") && !shown.contains('\u{202e}'), "{shown}");
+        }
+    }
+
+    #[test]
+    fn utf16_is_read() {
+        let wide: Vec<u8> =
+            std::iter::once(0xfeff).chain("firmware = \"efi\"\n".encode_utf16()).flat_map(u16::to_le_bytes).collect();
+        let input = of_bytes("x".to_owned(), &wide, false);
+        assert_eq!(input.kinds, ["vmx"]);
+        assert!(input.facts.contains_key("firmware"));
+    }
+
+    #[test]
+    fn text_fits_and_names_lines() {
+        let input = of_bytes("x".to_owned(), b"esxcli hardware pci pcipassthru get -a\n", false);
+        let text = text(&input);
+        assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
+        assert!(
+            text.contains("warn host.myth-pcipassthru-get  no such command") && text.contains("line 1: esxcli"),
+            "{text}"
+        );
+    }
+}

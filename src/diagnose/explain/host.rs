@@ -1,0 +1,369 @@
+//! What the values of a host mean together: DCB and pause, pairs of RDMA devices and uplinks, owners of PCI devices,
+//! settings that wait for a reboot, parameters that a second command wipes.
+
+use super::parts::Line;
+use super::{Explained, Fact, Value};
+use crate::diagnose::finding::{Confidence, Evidence, Finding, Status};
+use crate::fabric::State;
+
+/// True for the name of an advanced setting.
+pub(super) fn is_setting(name: &str) -> bool {
+    name.split_once('.').is_some_and(|(group, rest)| {
+        !group.is_empty()
+            && !rest.is_empty()
+            && !name.contains(' ')
+            && group.chars().all(|c| c.is_ascii_alphanumeric())
+            && group.starts_with(|c: char| c.is_ascii_uppercase())
+    })
+}
+
+/// All conclusions.
+pub(super) fn conclude(explained: &mut Explained, lines: &[Line<'_>]) {
+    let facts = explained.facts.clone();
+    let mut found = Vec::new();
+    found.extend(dcb(&facts));
+    found.extend(pause(&facts));
+    found.extend(owners(&facts));
+    found.extend(pending(&facts));
+    found.extend(tags(&facts));
+    found.extend(pairs(&facts, lines));
+    found.extend(wiped(lines));
+    for finding in found {
+        explained.finding(finding);
+    }
+}
+
+/// The facts of this name with what they are of.
+fn of<'a>(facts: &'a [Fact], name: &str) -> Vec<(&'a str, &'a Fact)> {
+    facts
+        .iter()
+        .filter_map(|fact| {
+            let owner = fact.name.as_str().strip_suffix(name)?.strip_suffix('.')?;
+            Some((owner, fact))
+        })
+        .collect()
+}
+
+fn flag(fact: &Fact) -> Option<bool> {
+    match fact.state.known()? {
+        Value::Flag(flag) => Some(*flag),
+        Value::Text(text) if text.to_lowercase().starts_with("true") => Some(true),
+        Value::Text(text) if text.to_lowercase().starts_with("false") => Some(false),
+        _ => None,
+    }
+}
+
+fn words(fact: &Fact) -> String {
+    match fact.state.known() {
+        Some(Value::Text(text)) => text.to_string(),
+        Some(Value::Number(number)) => number.to_string(),
+        Some(Value::Flag(flag)) => flag.to_string(),
+        None => String::new(),
+    }
+}
+
+fn shown(finding: Finding, facts: &[&Fact]) -> Finding {
+    facts
+        .iter()
+        .take(8)
+        .fold(finding, |finding, fact| finding.shown(fact.line, &format!("{}: {}", fact.name, words(fact))))
+}
+
+/// Adapters of which some negotiate PFC and others do not. Mode and PFC are told apart: one does not prove the other.
+fn dcb(facts: &[Fact]) -> Option<Finding> {
+    let pfc = of(facts, "pfc-enabled");
+    let modes = of(facts, "mode");
+    let with: Vec<&str> = pfc.iter().filter(|(_, fact)| flag(fact) == Some(true)).map(|(owner, _)| *owner).collect();
+    let without: Vec<&str> =
+        pfc.iter().filter(|(_, fact)| flag(fact) == Some(false)).map(|(owner, _)| *owner).collect();
+    let cee: Vec<&str> = modes
+        .iter()
+        .filter(|(_, fact)| {
+            let mode = words(fact).to_lowercase();
+            mode.find("cee").is_some_and(|cee| mode.find("ieee").is_none_or(|ieee| cee < ieee))
+        })
+        .map(|(owner, _)| *owner)
+        .collect();
+    if without.is_empty() {
+        return None;
+    }
+    let mut title = format!("PFC is not in force on {}", without.join(", "));
+    if !with.is_empty() {
+        title.push_str(&format!(", but is on {}", with.join(", ")));
+    }
+    let cause = if cee.is_empty() {
+        "Without priority flow control, and without global pause, RoCE loses packets under load. What the adapter and the switch \
+         negotiated is not told by this output."
+            .to_owned()
+    } else {
+        format!(
+            "{} negotiated DCBX in CEE mode in place of IEEE: a version of DCBX that adapter and switch do not share, so the PFC \
+             setting is not applied. Why is not told by this output (firmware, driver or the switch port).",
+            cee.join(", ")
+        )
+    };
+    let evidence: Vec<&Fact> =
+        pfc.iter().chain(&modes).filter(|(owner, _)| without.contains(owner)).map(|(_, fact)| *fact).collect();
+    let finding =
+        Finding::new("host.pfc-not-in-force", Status::Warn, Confidence::Possible, &without.join(", "), &title, &cause);
+    let decide = "Compare firmware, driver and module parameters of the two hosts, and the DCBX version of the two switch ports; then \
+                  look which side drops";
+    Some(shown(finding.decided_by(decide), &evidence))
+}
+
+/// Adapters without global pause, where nothing says that PFC is on instead.
+fn pause(facts: &[Fact]) -> Vec<Finding> {
+    let (rx, tx) = (of(facts, "pause-rx"), of(facts, "pause-tx"));
+    let pfc = of(facts, "pfc-enabled");
+    let has_pfc = |owner: &str| pfc.iter().any(|(other, fact)| *other == owner && flag(fact) == Some(true));
+    let pick = |wanted: bool| -> Vec<(&str, &Fact)> {
+        let same = |owner: &str| tx.iter().any(|(other, fact)| *other == owner && flag(fact) == Some(wanted));
+        rx.iter().filter(|(owner, fact)| flag(fact) == Some(wanted) && same(owner)).copied().collect()
+    };
+    let (on, off) = (pick(true), pick(false));
+    let off: Vec<(&str, &Fact)> = off.into_iter().filter(|(owner, _)| !has_pfc(owner)).collect();
+    let mut found = Vec::new();
+    if !off.is_empty() {
+        let names: Vec<&str> = off.iter().map(|(owner, _)| *owner).collect();
+        let title = format!("Global pause is off on {}", names.join(", "));
+        let cause = "Drivers differ in their default. For an uplink that carries RDMA, no pause and no PFC means a lossy network; with \
+                     PFC on, pause has to be off, and all is well.";
+        let finding =
+            Finding::new("host.pause-off", Status::Warn, Confidence::Possible, &names.join(", "), &title, cause)
+                .decided_by(
+                    "esxcli network nic dcb status get -n NAME: is PFC enabled there, and does the adapter carry RDMA?",
+                );
+        let evidence: Vec<&Fact> = off.iter().map(|(_, fact)| *fact).collect();
+        found.push(shown(finding, &evidence));
+    }
+    if !on.is_empty() {
+        let names: Vec<&str> = on.iter().map(|(owner, _)| *owner).collect();
+        let title = format!("Global pause is on, both ways, on {}", names.join(", "));
+        let finding = Finding::new(
+            "host.pause-on",
+            Status::Pass,
+            Confidence::Proved,
+            &names.join(", "),
+            &title,
+            "Pause and PFC exclude each other.",
+        );
+        let evidence: Vec<&Fact> = on.iter().map(|(_, fact)| *fact).collect();
+        found.push(shown(finding, &evidence));
+    }
+    found
+}
+
+/// PCI devices whose owner in force is not the one that was configured, and those that are passed through.
+fn owners(facts: &[Fact]) -> Vec<Finding> {
+    let current = of(facts, "current-owner");
+    let mut found = Vec::new();
+    for (device, configured) in of(facts, "configured-owner") {
+        let Some((_, current)) = current.iter().find(|(other, _)| *other == device) else { continue };
+        let (wanted, now) = (words(configured), words(current));
+        if wanted.eq_ignore_ascii_case("unknown") || wanted.is_empty() {
+            continue;
+        }
+        let finding = if wanted == now {
+            if !wanted.to_lowercase().contains("passthru") {
+                continue;
+            }
+            let title = format!("{device} is passed through, and that is in force");
+            Finding::new(
+                "host.passthrough-in-force",
+                Status::Pass,
+                Confidence::Proved,
+                device,
+                &title,
+                "Configured and current owner are both VM Passthru.",
+            )
+        } else {
+            let title = format!("{device}: configured owner {wanted}, current owner {now}");
+            let cause = "The change waits for a reboot of the host, or the configured entry is a stale record.";
+            Finding::new("host.owner-pending", Status::Warn, Confidence::Likely, device, &title, cause).decided_by(
+                "Has the host started since the change? Compare with `esxcli hardware pci pcipassthru list`",
+            )
+        };
+        found.push(shown(finding, &[configured, current]));
+    }
+    found
+}
+
+/// Kernel settings whose configured value is not in force.
+fn pending(facts: &[Fact]) -> Vec<Finding> {
+    let runtime = of(facts, "runtime");
+    let mut found = Vec::new();
+    for (name, configured) in of(facts, "configured") {
+        let Some((_, runtime)) = runtime.iter().find(|(other, _)| *other == name) else { continue };
+        if configured.state != runtime.state {
+            let title = format!("{name}: configured {}, in force {}", words(configured), words(runtime));
+            let finding = Finding::new(
+                "host.reboot-pending",
+                Status::Warn,
+                Confidence::Proved,
+                name,
+                &title,
+                "A kernel setting takes effect when the host starts.",
+            );
+            found.push(shown(finding, &[configured, runtime]));
+        }
+    }
+    found
+}
+
+/// The VMkernel adapter for PVRDMA, and its firewall ruleset.
+fn tags(facts: &[Fact]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if let Some(fact) = facts.iter().find(|fact| fact.name.eq_ignore_ascii_case("Net.PVRDMAVmknic"))
+        && fact.state == State::Empty
+    {
+        let cause = "That is the default. If a VM on this host has a PVRDMA adapter, the host is not prepared for it: its traffic goes \
+                     over TCP in silence. Where no VM uses PVRDMA nothing is wrong.";
+        let finding = Finding::new(
+            "host.pvrdma-vmknic-empty",
+            Status::Info,
+            Confidence::Proved,
+            "Net.PVRDMAVmknic",
+            "No VMkernel adapter is tagged for PVRDMA",
+            cause,
+        )
+        .decided_by("Does a VM of this host have a PVRDMA adapter?")
+        .helped_by(
+            "Tag the VMkernel adapter and open the firewall ruleset",
+            &[
+                "esxcli system settings advanced set -o /Net/PVRDMAVmknic -s vmkN",
+                "esxcli network firewall ruleset set -r pvrdma -e true",
+            ],
+            "esxcli system settings advanced list -o /Net/PVRDMAVmknic",
+        );
+        found.push(finding.shown(fact.line, "Net.PVRDMAVmknic is empty"));
+    }
+    if let Some(fact) =
+        facts.iter().find(|fact| fact.name.as_str() == "pvrdma.enabled" || fact.name.ends_with(":pvrdma.enabled"))
+        && flag(fact) == Some(false)
+    {
+        let cause = "PVRDMA talks between hosts over TCP 28250 to 28761 to set up connections; closed is the default.";
+        let finding = Finding::new(
+            "host.pvrdma-ruleset-closed",
+            Status::Warn,
+            Confidence::Likely,
+            "pvrdma",
+            "The firewall ruleset pvrdma is closed",
+            cause,
+        );
+        found.push(shown(finding.decided_by("Does a VM of this host have a PVRDMA adapter?"), &[fact]));
+    }
+    found
+}
+
+/// A name as a scanner or a person mistyped it: `vmrdmal` is vmrdma1, `vmnico` vmnic0.
+fn plain(name: &str) -> String {
+    match name.strip_suffix('l') {
+        Some(rest) if rest == "vmrdma" || rest == "vmnic" || rest == "vmhba" => format!("{rest}1"),
+        _ => match name.strip_suffix('o') {
+            Some(rest) if rest == "vmrdma" || rest == "vmnic" || rest == "vmhba" => format!("{rest}0"),
+            _ => name.to_owned(),
+        },
+    }
+}
+
+/// Two sources that pair an RDMA device with different uplinks.
+fn pairs(facts: &[Fact], lines: &[Line<'_>]) -> Vec<Finding> {
+    let listed: Vec<(String, String, &Fact)> = of(facts, "paired-uplink")
+        .into_iter()
+        .map(|(device, fact)| (plain(device.rsplit(':').next().unwrap_or(device)), plain(&words(fact)), fact))
+        .filter(|(device, uplink, _)| device.starts_with("vmrdma") && uplink.starts_with("vmnic"))
+        .collect();
+    let mut found = Vec::new();
+    for (device, uplink, fact) in &listed {
+        let mut others: Vec<(u32, String, &str)> = Vec::new();
+        for (number, line) in lines {
+            if !line.trim_start().starts_with("vmhba") {
+                continue;
+            }
+            let names: Vec<String> = line.split(|c: char| !c.is_ascii_alphanumeric()).map(plain).collect();
+            if names.contains(device) {
+                let uplinks = names
+                    .iter()
+                    .filter(|name| name.strip_prefix("vmnic").is_some_and(|rest| rest.parse::<u32>().is_ok()));
+                others.extend(uplinks.filter(|other| *other != uplink).map(|other| (*number, other.clone(), &**line)));
+            }
+        }
+        let Some((_, other, _)) = others.first() else { continue };
+        let title = format!("{device} is paired with {uplink} by one source and with {other} by another");
+        let mut cause = "The sources of this text contradict each other; neither is taken for true.".to_owned();
+        let told = |name: &str, of_what: &str| {
+            of(facts, name)
+                .into_iter()
+                .find(|(owner, _)| plain(owner.rsplit(':').next().unwrap_or(owner)) == of_what)
+                .map(|(_, fact)| words(fact))
+        };
+        if let (Some(driver), Some(own)) = (told("driver", uplink), told("driver", device))
+            && driver != own
+        {
+            cause.push_str(&format!(
+                " {uplink} is driven by {driver}, {device} by {own}: that speaks against {uplink}."
+            ));
+        }
+        let mut finding =
+            Finding::new("host.rdma-pairing-disagrees", Status::Warn, Confidence::Proved, device, &title, &cause)
+                .decided_by("esxcli rdma device list and esxcli network nic list, run again on one host at one time")
+                .shown(fact.line, &format!("{}: {uplink}", fact.name));
+        for (number, _, line) in &others {
+            finding.evidence.push(Evidence::of_line(*number, line));
+        }
+        found.push(finding);
+    }
+    found
+}
+
+/// A second `set` of a module's parameters that leaves out those of the first.
+fn wiped(lines: &[Line<'_>]) -> Vec<Finding> {
+    let mut before: Vec<(String, Vec<String>, u32)> = Vec::new();
+    let mut found = Vec::new();
+    for (number, line) in lines {
+        let lower = line.to_lowercase();
+        let sets = lower.contains("module parameters set") || (lower.contains("esxcfg-module") && lower.contains("-s"));
+        if !sets
+            || lower.trim_start().starts_with('#') && !lower.contains("# esxc")
+            || lower.contains("--append")
+            || lower.split_whitespace().any(|word| word == "-a")
+        {
+            continue;
+        }
+        let words: Vec<&str> =
+            lower.split(|c: char| c.is_whitespace() || "\"'".contains(c)).filter(|word| !word.is_empty()).collect();
+        let module = words
+            .iter()
+            .find(|word| word.starts_with("nmlx") || word.contains("=nmlx"))
+            .map(|word| word.rsplit('=').next().unwrap_or(word));
+        let Some(module) = module else { continue };
+        let names: Vec<String> = words
+            .iter()
+            .filter(|word| !word.contains("=nmlx"))
+            .filter_map(|word| {
+                let word = word.trim_start_matches('-');
+                let word = word.strip_prefix("parameter-string=").unwrap_or(word);
+                word.split_once('=').map(|(name, _)| name.to_owned())
+            })
+            .collect();
+        if let Some((_, first, at)) = before.iter().rev().find(|(other, ..)| other == module) {
+            let lost: Vec<&str> = first.iter().filter(|name| !names.contains(name)).map(String::as_str).collect();
+            if !lost.is_empty() {
+                let title = format!("The second command for {module} takes back {}", lost.join(", "));
+                let cause = "Setting the parameters of a module replaces the whole string. Give all of them in one command, or append.";
+                let finding = Finding::new(
+                    "host.module-parameters-wiped",
+                    Status::Warn,
+                    Confidence::Likely,
+                    module,
+                    &title,
+                    cause,
+                )
+                .decided_by(&format!("esxcli system module parameters list -m {module}"));
+                found.push(finding.shown(*at, "the first command").shown(*number, line));
+            }
+        }
+        before.push((module.to_owned(), names, *number));
+    }
+    found
+}

@@ -1,0 +1,349 @@
+//! What a text is, told from its own words: no file name is needed, though `local.sh` helps.
+
+use super::parts::Line;
+use crate::diagnose::myth::is_command;
+
+/// What a text, or a part of it, is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Configuration of a VM.
+    Vmx,
+    /// List of the snapshots of a VM.
+    Vmsd,
+    /// Output of esxcli or localcli, or a command of theirs.
+    Esxcli,
+    /// Output of vim-cmd, or a command of it.
+    VimCmd,
+    /// Output of an esxcfg command, or a command of theirs.
+    Esxcfg,
+    /// Log of a VM.
+    VmwareLog,
+    /// Log of the VMkernel.
+    VmkernelLog,
+    /// The script that an ESXi host runs at its start.
+    LocalSh,
+    /// Another script, or lines of shell.
+    Shell,
+    /// Text of `/etc/vmware/esx.conf`.
+    EsxConf,
+    /// Boot arguments: GRUB's, a kernel's, or ESXi's `kernelopt`.
+    BootArguments,
+    /// Parameters of a driver module.
+    ModuleOptions,
+    /// A table of advanced settings, as reports print them.
+    SettingsTable,
+    /// What was said when a VM did not start.
+    PowerOnError,
+    /// Other text with something to say about it.
+    Text,
+}
+
+impl Kind {
+    /// The kind as documents print it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Vmx => "vmx",
+            Self::Vmsd => "vmsd",
+            Self::Esxcli => "esxcli",
+            Self::VimCmd => "vim-cmd",
+            Self::Esxcfg => "esxcfg",
+            Self::VmwareLog => "vmware.log",
+            Self::VmkernelLog => "vmkernel.log",
+            Self::LocalSh => "local.sh",
+            Self::Shell => "shell",
+            Self::EsxConf => "esx.conf",
+            Self::BootArguments => "boot-arguments",
+            Self::ModuleOptions => "module-options",
+            Self::SettingsTable => "settings-table",
+            Self::PowerOnError => "power-on-error",
+            Self::Text => "text",
+        }
+    }
+}
+
+/// The script that a text is, if it is one.
+pub(super) fn script(path: &str, text: &str) -> Option<Kind> {
+    let local = path.ends_with("local.sh")
+        || text.contains("local configuration options")
+        || text.contains("/etc/rc.local.d/local.sh");
+    let begins = text.trim_start_matches('\u{feff}').trim_start().starts_with("#!");
+    match (local, begins) {
+        (true, true) => Some(Kind::LocalSh),
+        (true, false) if path.ends_with("local.sh") => Some(Kind::LocalSh),
+        (_, true) => Some(Kind::Shell),
+        _ => None,
+    }
+}
+
+/// What a command at a prompt, and so its output, is.
+pub(super) fn of_command(command: &str) -> Kind {
+    let first = command.split_whitespace().next().unwrap_or_default();
+    match first.rsplit('/').next().unwrap_or_default() {
+        "esxcli" | "localcli" => Kind::Esxcli,
+        "vim-cmd" => Kind::VimCmd,
+        name if name.starts_with("esxcfg-") => Kind::Esxcfg,
+        _ => Kind::Shell,
+    }
+}
+
+/// What lines are; several kinds where they are mixed.
+pub(super) fn of_lines(lines: &[Line<'_>]) -> Vec<Kind> {
+    let mut kinds: Vec<Kind> = Vec::new();
+    let mut snapshots = false;
+    let mut keys = 0;
+    for (at, (_, line)) in lines.iter().enumerate() {
+        let line = line.trim_start_matches('\u{feff}');
+        let before = at.checked_sub(1).map(|before| &*lines[before].1);
+        let Some(kind) = of_line(line, before) else { continue };
+        keys += usize::from(kind == Kind::Vmx);
+        snapshots |= kind == Kind::Vmx && is_snapshot_key(line);
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    if snapshots {
+        for kind in &mut kinds {
+            if *kind == Kind::Vmx {
+                *kind = Kind::Vmsd;
+            }
+        }
+    }
+    // Some words of a log or of a command look like a key now and then.
+    let filled =
+        lines.iter().filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#')).count();
+    if kinds.len() > 1 && keys * 3 < filled {
+        kinds.retain(|kind| !matches!(kind, Kind::Vmx | Kind::Vmsd));
+    }
+    kinds
+}
+
+/// True for a line of a log, or for what was said when a VM did not start.
+pub(super) fn is_message(line: &str) -> bool {
+    matches!(of_line(line, None), Some(Kind::VmwareLog | Kind::VmkernelLog | Kind::PowerOnError))
+}
+
+fn is_snapshot_key(line: &str) -> bool {
+    let key = line.trim_start_matches(['#', ' ']).split(['=', ' ']).next().unwrap_or_default().to_ascii_lowercase();
+    key == "snapshot.numsnapshots"
+        || key == "snapshot.lastuid"
+        || key == "snapshot.current"
+        || (key.starts_with("snapshot") && (key.ends_with(".uid") || key.ends_with(".filename")))
+}
+
+/// True for a line of dashes and blanks with at least one run of three.
+pub(super) fn is_rule(line: &str) -> bool {
+    line.contains("---") && line.chars().all(|c| c == '-' || c == ' ')
+}
+
+fn of_line(line: &str, before: Option<&str>) -> Option<Kind> {
+    let trimmed = line.trim();
+    if trimmed.is_empty() {
+        return None;
+    }
+    let lower = trimmed.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    if has(&["| vmx|", "| vcpu-", ") vmx - ", ") vmx ", "dict --- ", "| mks|"]) {
+        return Some(Kind::VmwareLog);
+    }
+    if is_vmkernel(&lower) {
+        return Some(Kind::VmkernelLog);
+    }
+    if has(&[
+        "vim.fault.",
+        "power on failed",
+        "memory reservation (sched.mem.min)",
+        "is not a passthrough device",
+        "cannot be added when nested hardware-assisted",
+        "no pcie slot available",
+        "too many pci devices are already",
+    ]) || lower.starts_with("msg.") && lower.contains(": \"")
+    {
+        return Some(Kind::PowerOnError);
+    }
+    if has(&["grub_cmdline", "boot_image=", "kernelopt=", "vfio-pci.ids="]) || lower.starts_with("linux /") {
+        return Some(Kind::BootArguments);
+    }
+    if lower.starts_with('/') && (lower.contains(" = \"") || lower.contains("modules_load_order")) {
+        return Some(Kind::EsxConf);
+    }
+    if trimmed.starts_with('|') && trimmed.ends_with('|') && trimmed.matches('|').count() >= 4 {
+        let cell = lower.trim_start_matches(['|', ' ', '`', '/']);
+        let setting = ["net", "mem", "numa", "vmkernel", "uservars", "cpu", "disk", "misc", "syslog", "security"];
+        return setting
+            .iter()
+            .any(|group| cell.strip_prefix(group).is_some_and(|rest| rest.starts_with(['.', '/'])))
+            .then_some(Kind::SettingsTable);
+    }
+    if has(&[" enabled = ", " options = '"]) && lower.contains("options =") {
+        return Some(Kind::Esxcfg);
+    }
+    if has(&["(vim."]) || lower.starts_with("listsummary:") || lower.starts_with("vmid ") {
+        return Some(Kind::VimCmd);
+    }
+    if is_vmx_key(&lower) {
+        return Some(Kind::Vmx);
+    }
+    if is_options(&lower) {
+        return Some(Kind::ModuleOptions);
+    }
+    if is_rule(line) && before.is_some_and(|before| !before.trim().is_empty()) {
+        return Some(Kind::Esxcli);
+    }
+    if lower.starts_with("unable to complete sysinfo operation") || lower.starts_with("unknown command or namespace") {
+        return Some(Kind::Esxcli);
+    }
+    if is_block_key(trimmed) {
+        return Some(Kind::Esxcli);
+    }
+    let first = trimmed.trim_start_matches(['#', '$', ' ']).split(' ').next().unwrap_or_default();
+    (is_command(first) && trimmed.contains(' ')).then_some(Kind::Shell)
+}
+
+/// A line of vmkernel.log: `cpu12:2097768)`, with or without what stands before and an operation's id; or a driver's line
+/// without all that.
+fn is_vmkernel(lower: &str) -> bool {
+    let cpu = lower.match_indices("cpu").any(|(at, _)| {
+        let rest = lower[at + 3..].trim_start_matches(|c: char| c.is_ascii_digit());
+        rest.len() < lower.len() - at - 3
+            && rest.strip_prefix(':').is_some_and(|rest| {
+                let after = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+                after.len() < rest.len() && (after.starts_with(')') || after.starts_with(" opid="))
+            })
+    });
+    cpu || lower.contains(" vmkernel: ") || lower.contains(" vmkwarning: ") || lower.contains("<nmlx_")
+}
+
+/// Begins of names that VMX files have.
+const VMX_KEYS: [&str; 54] = [
+    ".encoding",
+    "annotation",
+    "bios.",
+    "checkpoint.",
+    "cleanshutdown",
+    "config.version",
+    "cpuid.",
+    "displayname",
+    "efi.",
+    "ethernet",
+    "extendedconfigfile",
+    "firmware",
+    "floppy",
+    "guestinfo.",
+    "guestos",
+    "hpet0",
+    "hypervisor.",
+    "ide",
+    "isolation.",
+    "latency.",
+    "log.",
+    "mem.hotadd",
+    "memsize",
+    "migrate.",
+    "mks.",
+    "monitor.",
+    "monitor_control.",
+    "msg.",
+    "numa.",
+    "numvcpus",
+    "nvme",
+    "nvram",
+    "pcibridge",
+    "pcipassthru",
+    "powertype.",
+    "pvrdma",
+    "replay.",
+    "sata",
+    "sched.",
+    "scsi",
+    "snapshot",
+    "softpoweroff",
+    "svga.",
+    "tools.",
+    "toolscripts.",
+    "usb",
+    "uuid.",
+    "vcpu.hotadd",
+    "vhv.",
+    "virtualhw.",
+    "vm.genid",
+    "vmci0",
+    "vrdma.",
+    "vvtd.",
+];
+
+/// True if the line assigns to a key of a VMX, or would but for a lost equals sign.
+fn is_vmx_key(lower: &str) -> bool {
+    // A VMSD is sometimes pasted behind `# `.
+    let lower = lower
+        .strip_prefix("# ")
+        .filter(|rest| rest.starts_with("snapshot") || rest.starts_with(".encoding"))
+        .unwrap_or(lower);
+    let key: &str = lower.split(['=', ' ', '\t']).next().unwrap_or_default();
+    let rest = lower[key.len()..].trim_start();
+    let known = VMX_KEYS.iter().any(|begin| key.starts_with(begin)) && !key.ends_with(':');
+    let assigned = rest.starts_with('=');
+    let dotted = key.contains('.')
+        && !rest.is_empty()
+        && ["pvrdma", "pcipassthru", "ethernet", "hypervisor"].iter().any(|begin| key.starts_with(begin));
+    known && !rest.starts_with("==") && (assigned || dotted)
+}
+
+/// Parameters that drivers of RDMA adapters take.
+const PARAMETERS: [&str; 12] = [
+    "pfctx",
+    "pfcrx",
+    "trust_state",
+    "max_vfs",
+    "dscp_force",
+    "dcbx",
+    "pcp_force",
+    "enable_rocev2",
+    "rss",
+    "drss",
+    "ecn",
+    "enable_nmlx_debug",
+];
+
+/// True for words that are all `name=number`, one of them a parameter that matters here.
+fn is_options(lower: &str) -> bool {
+    let lower = lower.trim_matches(['\'', '"']);
+    let mut known = false;
+    for word in lower.split_whitespace() {
+        let Some((name, value)) = word.split_once('=') else { return false };
+        if name.is_empty() || value.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            return false;
+        }
+        known |= PARAMETERS.contains(&name);
+    }
+    known
+}
+
+/// Keys of blocks that commands of esxcli print and that are found nowhere else.
+const BLOCK_KEYS: [&str; 22] = [
+    "VMkernel Name:",
+    "Configured Owner:",
+    "Current Owner:",
+    "Module Name:",
+    "Passthru Capable:",
+    "Dependent Device:",
+    "FPT Sharable:",
+    "PFC Enabled:",
+    "PFC Configuration:",
+    "Sent PFC Frames:",
+    "Mode: IEEE",
+    "Mode: CEE",
+    "Int Value:",
+    "Default Int Value:",
+    "Default String Value:",
+    "VMX Cartel ID:",
+    "Config File:",
+    "VDS ID:",
+    "Advertised Auto Negotiation:",
+    "Queue pairs in",
+    "Default Graphics Type:",
+    "Graphics Type:",
+];
+
+fn is_block_key(trimmed: &str) -> bool {
+    BLOCK_KEYS.iter().any(|key| trimmed.starts_with(key))
+}

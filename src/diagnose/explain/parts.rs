@@ -1,0 +1,164 @@
+//! A paste taken apart at its prompts: which command printed what, on which host; and texts that were wrapped, put together
+//! again.
+
+use std::borrow::Cow;
+
+use super::kind::is_message;
+use crate::diagnose::myth::is_command;
+
+/// A numbered line.
+pub(super) type Line<'a> = (u32, Cow<'a, str>);
+
+/// One command with what it printed, or text without a command.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Part<'a> {
+    /// The host of the prompt.
+    pub(super) host: Option<String>,
+    /// The line of the command, and the command.
+    pub(super) command: Option<(u32, String)>,
+    /// What stands below.
+    pub(super) lines: Vec<Line<'a>>,
+}
+
+impl<'a> Part<'a> {
+    /// All lines as one part.
+    pub(super) fn whole(lines: &[Line<'a>]) -> Self {
+        Self { lines: lines.to_vec(), ..Self::default() }
+    }
+
+    /// The part with lines of logs and errors blanked out: they are no rows and no keys.
+    pub(super) fn without_logs(&self) -> Self {
+        let blanked = |line: &Cow<'a, str>| if is_message(line) { Cow::Borrowed("") } else { line.clone() };
+        let lines = self.lines.iter().map(|(number, line)| (*number, blanked(line))).collect();
+        Self { host: self.host.clone(), command: self.command.clone(), lines }
+    }
+}
+
+/// Takes a text apart. A prompt that is glued to the end of a line begins a part too.
+pub(super) fn parts<'a>(lines: &[Line<'a>]) -> Vec<Part<'a>> {
+    let mut all = vec![Part::default()];
+    for (number, line) in lines {
+        let mut rest: &str = line;
+        while let Some((before, host, command)) = prompt(rest) {
+            push(&mut all, *number, before);
+            // A second prompt on the same line ends the command.
+            let (command, after) = match bracket_prompt(command) {
+                Some((at, _)) => command.split_at(at),
+                None => (command, ""),
+            };
+            all.push(Part { host, command: Some((*number, command.trim().to_owned())), lines: Vec::new() });
+            rest = after;
+        }
+        if rest.len() == line.len() {
+            if let Some(part) = all.last_mut() {
+                part.lines.push((*number, line.clone()));
+            }
+        } else {
+            push(&mut all, *number, rest);
+        }
+    }
+    all.retain(|part| part.command.is_some() || part.lines.iter().any(|(_, line)| !line.trim().is_empty()));
+    all
+}
+
+fn push(all: &mut [Part<'_>], number: u32, text: &str) {
+    if let Some(part) = all.last_mut()
+        && !text.trim().is_empty()
+    {
+        part.lines.push((number, Cow::Owned(text.trim_end().to_owned())));
+    }
+}
+
+/// Where `[user@host:path]` begins and what stands in it.
+fn bracket_prompt(text: &str) -> Option<(usize, &str)> {
+    text.match_indices('[').find_map(|(at, _)| {
+        let inside = text[at + 1..].split(']').next()?;
+        let (user, host) = inside.split_once('@')?;
+        let plain =
+            |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-:~/ ".contains(c));
+        (plain(user) && plain(host) && !user.contains(' ') && text[at + 1 + inside.len()..].starts_with(']'))
+            .then_some((at, inside))
+    })
+}
+
+/// What stands before a prompt, its host, and the command behind it.
+fn prompt(line: &str) -> Option<(&str, Option<String>, &str)> {
+    if let Some((at, inside)) = bracket_prompt(line) {
+        let host = inside.split_once('@').map(|(_, host)| host.split([':', ' ']).next().unwrap_or_default().to_owned());
+        let command = line[at + inside.len() + 2..].trim_start().trim_start_matches(['#', '$']).trim_start();
+        return Some((&line[..at], host, command));
+    }
+    for mark in ["~ # ", "# ", "$ ", "> "] {
+        if let Some(command) = line.trim_start().strip_prefix(mark)
+            && is_command(command.trim_start().split(' ').next().unwrap_or_default())
+        {
+            return Some(("", None, command.trim_start()));
+        }
+    }
+    for mark in ["# ", "$ "] {
+        if let Some((before, command)) = line.split_once(mark)
+            && let Some((user, host)) = before.split_once('@')
+            && !before.contains(' ')
+            && !user.is_empty()
+        {
+            return Some(("", Some(host.split(':').next().unwrap_or_default().to_owned()), command));
+        }
+    }
+    let first = line.split(' ').next().unwrap_or_default();
+    let bare = first.starts_with("esxcfg-")
+        || ["esxcli", "localcli", "vim-cmd"].contains(&first.rsplit('/').next().unwrap_or_default());
+    // `esxcli: not found` is an answer, no command.
+    (bare && line.contains(' ')).then_some(("", None, line))
+}
+
+/// The narrowest and the widest line that a wrapped text can have.
+const WRAPPED: std::ops::RangeInclusive<usize> = 60..=132;
+/// Texts larger than this are not tried unwrapped.
+const LARGEST: usize = 1 << 20;
+
+/// The text put together again as if it had been wrapped at its widest line: inside words, and at blanks. Empty if it does
+/// not look wrapped.
+pub(super) fn unwrapped(text: &str) -> Vec<Vec<(u32, Cow<'_, str>)>> {
+    let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or_default();
+    if text.len() > LARGEST || !WRAPPED.contains(&widest) || text.lines().count() < 2 {
+        return Vec::new();
+    }
+    let hard = join(text, |line, _| line.chars().count() >= widest, "");
+    // A line that was cut at a blank had no room for the next word.
+    let soft = |width: usize| {
+        join(
+            text,
+            move |line, next| {
+                let first = next.split(' ').next().unwrap_or_default().chars().count();
+                let columns = line.chars().count();
+                columns >= width / 2 && columns + 1 + first > width && !next.starts_with(' ')
+            },
+            " ",
+        )
+    };
+    let mut all = vec![hard];
+    all.extend([widest, widest + 1, 72, 78, 80].into_iter().filter(|width| *width >= widest).map(soft));
+    all.retain(|lines| lines.len() < text.lines().count());
+    all.dedup();
+    all
+}
+
+fn join<'a>(text: &'a str, wraps: impl Fn(&str, &str) -> bool, between: &str) -> Vec<(u32, Cow<'a, str>)> {
+    let mut all: Vec<(u32, Cow<'a, str>)> = Vec::new();
+    let mut last: Option<&str> = None;
+    for (number, line) in (1..).zip(text.lines()) {
+        match (last, all.last_mut()) {
+            (Some(before), Some((_, joined))) if wraps(before, line) && !line.is_empty() => {
+                let joined = joined.to_mut();
+                if !between.is_empty() {
+                    joined.truncate(joined.trim_end().len());
+                    joined.push_str(between);
+                }
+                joined.push_str(line);
+            }
+            _ => all.push((number, Cow::Borrowed(line))),
+        }
+        last = Some(line);
+    }
+    all
+}

@@ -1,0 +1,132 @@
+//! Tables and blocks of esxcli, whatever the command: each cell is a fact of the row's first cell, each `Key: value` one of
+//! its block.
+
+use super::host::is_setting;
+use super::parts::Part;
+use super::{Explained, value};
+use crate::fabric::State;
+use crate::probe::esxi::block::blocks;
+use crate::probe::esxi::table::{Table, is_rule};
+
+/// Titles of tables that are found without their rule: the first one begins the line.
+const KNOWN: [&[&str]; 4] = [
+    &[
+        "Name",
+        "PCI",
+        "PCI Device",
+        "Driver",
+        "Admin Status",
+        "Link Status",
+        "Speed",
+        "Duplex",
+        "MAC Address",
+        "MTU",
+        "Description",
+    ],
+    &["Name", "Driver", "State", "MTU", "Speed", "Paired Uplink", "Description"],
+    &["NIC", "Pause Params Supported", "Pause RX", "Pause TX", "Auto Negotiation"],
+    &["Device ID", "Enabled"],
+];
+
+/// Reads what there is.
+pub(super) fn read(explained: &mut Explained, host: Option<&str>, part: &Part<'_>) {
+    let Some(first) = part.lines.first().map(|(number, _)| *number) else { return };
+    markdown(explained, part);
+    let text = part.lines.iter().map(|(_, line)| &**line).collect::<Vec<_>>().join("\n");
+    let esxi =
+        part.command.as_ref().is_none_or(|(_, command)| command.contains("cli ") || command.starts_with("esxcfg"));
+    if !esxi {
+        return;
+    }
+    let ruled = part.lines.iter().any(|(_, line)| is_rule(line));
+    let mut tables = if ruled { Table::all(&text, first) } else { Vec::new() };
+    if !ruled {
+        tables.extend(
+            KNOWN.iter().find_map(|titles| Table::read(&text, first, titles)).filter(|table| table.titles().len() > 1),
+        );
+    }
+    if !tables.is_empty() {
+        explained.is(super::Kind::Esxcli);
+    }
+    for table in &tables {
+        for row in table.rows() {
+            let owner = owner(host, row.cell(0));
+            for (column, title) in table.titles().iter().enumerate().skip(1) {
+                if !title.is_empty() {
+                    explained.fact(row.line, &format!("{owner}.{}", kebab(title)), value(row.cell(column)), None);
+                }
+            }
+        }
+    }
+    if tables.is_empty() && explained.kinds.contains(&super::Kind::Esxcli) {
+        block_facts(explained, host, part, &text, first);
+    }
+}
+
+fn block_facts(explained: &mut Explained, host: Option<&str>, part: &Part<'_>, text: &str, first: u32) {
+    // A command for one thing names it: `esxcli network nic dcb status get -n vmnic3`.
+    let named = part.command.as_ref().and_then(|(_, command)| {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        words
+            .windows(2)
+            .find(|pair| matches!(pair[0], "-n" | "-d" | "-m" | "--nic-name" | "--device" | "--module"))
+            .map(|pair| pair[1].to_owned())
+    });
+    for block in blocks(text, first) {
+        let own =
+            ["Path", "Address", "Device", "Nic Name"].iter().find_map(|key| block.get(&[key])).unwrap_or_default();
+        let title = if !block.title.is_empty() { block.title } else { named.as_deref().unwrap_or(own) };
+        let setting = own.starts_with('/').then(|| own.trim_start_matches('/').replace('/', "."));
+        if let Some(setting) = setting {
+            let kind = block.get(&["Type"]).unwrap_or("string");
+            let key = if kind.eq_ignore_ascii_case("string") { "String Value" } else { "Int Value" };
+            if let Some(field) = block.field(&[key]) {
+                explained.fact(field.line, &setting, value(&field.value), None);
+            }
+            continue;
+        }
+        let owner = owner(host, title);
+        for field in block.all() {
+            let name = if owner.is_empty() { kebab(field.key) } else { format!("{owner}.{}", kebab(field.key)) };
+            explained.fact(field.line, &name, value(&field.value), None);
+        }
+    }
+}
+
+/// A table of advanced settings as reports print it: name, description, value, default, bounds.
+fn markdown(explained: &mut Explained, part: &Part<'_>) {
+    for (number, line) in &part.lines {
+        let Some(inside) = line.trim().strip_prefix('|').and_then(|rest| rest.strip_suffix('|')) else { continue };
+        let cells: Vec<&str> = inside.split('|').map(|cell| cell.trim().trim_matches('`').trim()).collect();
+        let Some(name) = cells.first().map(|name| name.trim_start_matches('/').replace('/', ".")) else { continue };
+        if cells.len() < 3 || !is_setting(&name) {
+            continue;
+        }
+        // Some reports have no column of descriptions: a description holds blanks, a value seldom does.
+        let at = if cells.len() > 3 && (cells[1].contains(' ') || cells[1].is_empty()) { 2 } else { 1 };
+        explained.fact(*number, &name, markdown_value(cells[at]), None);
+        if let Some(default) = cells.get(at + 1) {
+            explained.fact(*number, &format!("{name}.default"), markdown_value(default), None);
+        }
+    }
+}
+
+fn markdown_value(cell: &str) -> State<super::Value> {
+    value(cell)
+}
+
+/// The thing that a row or a block is about, with its host where several are in the text.
+fn owner(host: Option<&str>, name: &str) -> String {
+    let name = name.trim().trim_end_matches(':');
+    match host {
+        Some(host) => format!("{host}:{name}"),
+        None => name.to_owned(),
+    }
+}
+
+/// `Admin Status` is `admin-status`.
+fn kebab(title: &str) -> String {
+    let words: Vec<String> =
+        title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+    words.join("-")
+}

@@ -1,0 +1,284 @@
+//! A line as the list of wrong advice looks at it: its words, its commands, the key it assigns, the sentence it may be.
+
+/// What the text says in which a line stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Context {
+    /// It speaks of PVRDMA.
+    pub pvrdma: bool,
+    /// Its commands run on an ESXi host.
+    pub esxi: bool,
+    /// It speaks of PCI passthrough.
+    pub passthrough: bool,
+    /// It is a whole VMX rather than some lines of a guide.
+    pub whole_vmx: bool,
+    /// Lines that begin with `#` are comments, not commands after a prompt of root.
+    pub script: bool,
+}
+
+impl Context {
+    /// What a text says, looked at as a whole; `script` is for the caller to know.
+    pub fn of(text: &str) -> Self {
+        let lower = text.to_ascii_lowercase();
+        let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+        Self {
+            pvrdma: has(&["pvrdma", "vrdma\"", "paravirtual rdma", "pvr0"]),
+            esxi: has(&[
+                "esxcli ",
+                "vim-cmd ",
+                "esxcfg-",
+                "localcli ",
+                "/etc/vmware/",
+                "/vmfs/",
+                "vmkernel",
+                "[root@esx",
+            ]),
+            passthrough: has(&["pcipassthru", "passthrough"]),
+            whole_vmx: has(&["virtualhw.version"]) && has(&["config.version"]),
+            script: lower.trim_start_matches('\u{feff}').starts_with("#!"),
+        }
+    }
+}
+
+/// A line, taken apart.
+#[derive(Clone, Debug)]
+pub struct Said<'a> {
+    /// The line without its prompt.
+    pub line: &'a str,
+    /// The line in small letters.
+    pub lower: String,
+    /// The commands of the line, each as its words without quotes; the first word without its folder.
+    pub commands: Vec<Vec<String>>,
+    /// Name and value that the line assigns, both in small letters; also where the equals sign was lost, if the name has
+    /// the form of a VMX key.
+    pub assigned: Option<(String, String)>,
+    /// What the text around says.
+    pub context: Context,
+}
+
+impl<'a> Said<'a> {
+    /// Takes a line apart.
+    pub fn new(line: &'a str, context: Context) -> Self {
+        let mut line = line.trim_start_matches('\u{feff}').trim();
+        if let Some(rest) = line.strip_prefix('#')
+            && (context.script || !rest.trim_start().split(' ').next().is_some_and(is_command))
+        {
+            line = "";
+        }
+        let line = without_prompt(line);
+        let lower = line.to_lowercase();
+        Self { line, commands: commands(line), assigned: assigned(&lower), lower, context }
+    }
+
+    /// True if nothing is left to judge.
+    pub fn is_empty(&self) -> bool {
+        self.line.is_empty()
+    }
+
+    /// True if the line has all these pieces, in any order and letter case (they are given small).
+    pub fn has(&self, pieces: &[&str]) -> bool {
+        pieces.iter().all(|piece| self.lower.contains(piece))
+    }
+
+    /// True if the line has one of these pieces.
+    pub fn any(&self, pieces: &[&str]) -> bool {
+        pieces.iter().any(|piece| self.lower.contains(piece))
+    }
+
+    /// True if `name` stands in the line as a word of its own, parted by anything that is no letter, digit or `_`.
+    pub fn word(&self, name: &str) -> bool {
+        self.lower.match_indices(name).any(|(at, _)| {
+            let inside = |c: char| c.is_alphanumeric() || c == '_';
+            !self.lower[..at].ends_with(inside) && !self.lower[at + name.len()..].starts_with(inside)
+        })
+    }
+
+    /// The first command of the line that begins with these words. Options of the program itself (`--formatter=json`)
+    /// are passed over; `localcli` is `esxcli`.
+    pub fn command(&self, words: &[&str]) -> Option<&[String]> {
+        self.commands.iter().map(Vec::as_slice).find(|command| begins(command, words))
+    }
+
+    /// True if the line has a command that begins with these words.
+    pub fn runs(&self, words: &[&str]) -> bool {
+        self.command(words).is_some()
+    }
+
+    /// True if it assigns to a key of this form: `#` stands for a number, `*` at the end for anything.
+    pub fn key(&self, form: &str) -> bool {
+        self.assigned.as_ref().is_some_and(|(key, _)| matches_form(key, form))
+    }
+
+    /// The value assigned to a key of this form.
+    pub fn value(&self, form: &str) -> Option<&str> {
+        self.assigned.as_ref().filter(|(key, _)| matches_form(key, form)).map(|(_, value)| value.as_str())
+    }
+
+    /// True if the line or its text speaks of PVRDMA.
+    pub fn of_pvrdma(&self) -> bool {
+        self.context.pvrdma || self.any(&["pvrdma", "paravirtual rdma"])
+    }
+}
+
+/// True for words that say yes in a VMX.
+pub(super) fn yes(value: &str) -> bool {
+    matches!(value, "true" | "yes" | "1" | "on" | "y" | "t")
+}
+
+/// True for words that say no in a VMX.
+pub(super) fn no(value: &str) -> bool {
+    matches!(value, "false" | "no" | "0" | "off" | "n" | "f")
+}
+
+/// Programs with which a line after `# ` is a command at a prompt, not a comment.
+pub(crate) fn is_command(word: &str) -> bool {
+    let word = word.rsplit('/').next().unwrap_or_default();
+    word.starts_with("esxcfg-")
+        || [
+            "esxcli",
+            "localcli",
+            "vim-cmd",
+            "vmkload_mod",
+            "lspci",
+            "service",
+            "nvidia-smi",
+            "nvidia-smi-dcgm",
+            "dcgmi",
+            "ip",
+            "ethtool",
+            "echo",
+            "ls",
+            "cat",
+            "ibv_devinfo",
+            "rdma",
+            "modprobe",
+            "esxtop",
+        ]
+        .contains(&word)
+}
+
+/// The line without a prompt before its command: `[root@esx:~] `, `~ # `, `# `, `$ `, `user@host:~$ `.
+fn without_prompt(line: &str) -> &str {
+    let line = line.trim();
+    if line.starts_with('[')
+        && let Some((prompt, rest)) = line.split_once(']')
+        && prompt.contains('@')
+    {
+        return rest.trim_start().trim_start_matches(['#', '$']).trim_start();
+    }
+    for prompt in ["~ # ", "# ", "$ ", "> "] {
+        if let Some(rest) = line.strip_prefix(prompt) {
+            return rest.trim_start();
+        }
+    }
+    if let Some((prompt, rest)) = line.split_once("$ ").or_else(|| line.split_once("# "))
+        && prompt.contains('@')
+        && !prompt.contains(' ')
+    {
+        return rest.trim_start();
+    }
+    line
+}
+
+/// The commands of a line of shell: parted by `|`, `;`, `&&`, `||`, quotes taken off, `sudo` passed over.
+fn commands(line: &str) -> Vec<Vec<String>> {
+    let mut all = vec![Vec::new()];
+    let mut word = String::new();
+    let mut quote = None;
+    let mut in_word = false;
+    let close = |word: &mut String, all: &mut Vec<Vec<String>>, in_word: &mut bool| {
+        if *in_word && let Some(last) = all.last_mut() {
+            last.push(std::mem::take(word));
+        }
+        *in_word = false;
+    };
+    for character in line.chars() {
+        match (quote, character) {
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), c) => word.push(c),
+            (None, '"' | '\'') => {
+                quote = Some(character);
+                in_word = true;
+            }
+            (None, '|' | ';' | '&' | '`' | '(' | ')') => {
+                close(&mut word, &mut all, &mut in_word);
+                all.push(Vec::new());
+            }
+            (None, c) if c.is_whitespace() => close(&mut word, &mut all, &mut in_word),
+            (None, '#') if !in_word => break,
+            (None, c) => {
+                word.push(c);
+                in_word = true;
+            }
+        }
+    }
+    close(&mut word, &mut all, &mut in_word);
+    for command in &mut all {
+        while command
+            .first()
+            .is_some_and(|word| ["sudo", "$", "then", "do", "if", "nohup", "else"].contains(&word.as_str()))
+        {
+            command.remove(0);
+        }
+        if let Some(first) = command.first_mut()
+            && let Some((_, name)) = first.rsplit_once('/')
+        {
+            *first = name.to_owned();
+        }
+    }
+    all.retain(|command| !command.is_empty());
+    all
+}
+
+fn begins(command: &[String], words: &[&str]) -> bool {
+    let mut given = command
+        .iter()
+        .enumerate()
+        .filter(|(at, word)| *at == 0 || !word.starts_with("--format"))
+        .map(|(_, word)| if word == "localcli" { "esxcli" } else { word.as_str() });
+    words.iter().all(|word| given.next().is_some_and(|given| given == *word))
+}
+
+/// Name and value of an assignment; quotes of every kind are taken off, a comment behind is cut.
+fn assigned(lower: &str) -> Option<(String, String)> {
+    let (key, value) = match lower.split_once('=') {
+        Some((key, value)) if is_key(key.trim()) => (key.trim(), value),
+        _ => {
+            let (key, value) = lower.split_once([' ', '\t'])?;
+            let dotted = key.contains('.') && !key.ends_with('.') && is_key(key) && !key.contains('/');
+            (key, dotted.then_some(value)?)
+        }
+    };
+    let value = value.trim();
+    let quotes = ['"', '\'', '\u{201c}', '\u{201d}', '\u{ff02}'];
+    let value = match value.strip_prefix(quotes) {
+        Some(rest) => rest.split(quotes).next().unwrap_or_default(),
+        None => value.split([' ', '\t', '#']).next().unwrap_or_default(),
+    };
+    Some((key.to_owned(), value.to_owned()))
+}
+
+fn is_key(key: &str) -> bool {
+    !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "._-:/".contains(c))
+}
+
+/// True if the key has the form: `#` is one or more digits, `*` at the end is anything.
+fn matches_form(key: &str, form: &str) -> bool {
+    let (mut key, mut form) = (key, form);
+    loop {
+        match form.chars().next() {
+            None => return key.is_empty(),
+            Some('*') => return true,
+            Some('#') => {
+                let rest = key.trim_start_matches(|c: char| c.is_ascii_digit());
+                if rest.len() == key.len() {
+                    return false;
+                }
+                (key, form) = (rest, &form[1..]);
+            }
+            Some(c) => {
+                let Some(rest) = key.strip_prefix(c) else { return false };
+                (key, form) = (rest, &form[c.len_utf8()..]);
+            }
+        }
+    }
+}

@@ -130,10 +130,6 @@ fn connected(model: &mut Model, id: &TargetId, at: Timestamp, connection: &Conne
         Connection::Connected { via, .. } => {
             target.staleness.now = false;
             target.told_problem = None;
-            if target.kind == TargetKind::Unknown {
-                // Only Linux is read so far; whatever else answers is refused before it counts as connected.
-                target.kind = TargetKind::Linux;
-            }
             (Severity::Info, format!("connected: {via}"))
         }
         Connection::BackingOff { problem, .. } => {
@@ -161,6 +157,15 @@ fn without_name(id: &TargetId, problem: &Problem) -> String {
     rest.map_or_else(|| text.clone(), ToOwned::to_owned)
 }
 
+/// What a target is on which a probe was read.
+fn kind_of(probe: &SourceId) -> TargetKind {
+    match probe.as_str().split_once('.') {
+        Some(("esxi", _)) => TargetKind::Esxi,
+        Some(("linux", _)) => TargetKind::Linux,
+        _ => TargetKind::Unknown,
+    }
+}
+
 fn reported(model: &mut Model, at: Timestamp, report: &Report) {
     model.now = model.now.max(at);
     if !model.targets.contains_key(&report.target) {
@@ -172,6 +177,9 @@ fn reported(model: &mut Model, at: Timestamp, report: &Report) {
     if let Some(target) = model.targets.get_mut(&report.target) {
         target.last_report = Some(at);
         target.read.insert(report.probe.clone());
+        if target.kind == TargetKind::Unknown {
+            target.kind = kind_of(&report.probe);
+        }
     }
     let changes = model.fabric.apply(report);
     tell_changes(model, at, &changes);

@@ -35,7 +35,8 @@ pub struct Arguments {
 }
 
 const TARGET_HELP: &str = "\
-TARGET is a name of the inventory, an OpenSSH alias, user@host[:port], or `local` for this machine.
+TARGET is a name of the inventory, an OpenSSH alias, user@host[:port], `local` for this machine, or
+`offline:FILE` for what `collector` or `snapshot --out` saved.
 A target that is named like a command is given after `--`: rdmascope -- doctor
 
 Exit status: 0 done, 1 findings, 2 wrong usage or configuration, 3 evidence incomplete";
@@ -126,6 +127,8 @@ pub enum Command {
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
+    /// Print a shell script that reads a Linux system or an ESXi host into a file, for `offline:FILE`
+    Collector,
     /// Show what a bug report should say about this machine
     Doctor,
     /// Write, show or find the configuration
@@ -193,7 +196,7 @@ pub enum ConfigCommand {
 }
 
 /// Commands of the contract that are not built yet.
-const NOT_BUILT: [&str; 9] = ["diff", "check", "lint", "explain", "bench", "baseline", "tune", "collector", "checks"];
+const NOT_BUILT: [&str; 8] = ["diff", "check", "lint", "explain", "bench", "baseline", "tune", "checks"];
 
 /// Reads the words of the command line. Help and version come as an error of their own kind, as clap has it.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {

@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand, and the exit statuses that scripts rely on.
 
 pub mod args;
+pub mod collector;
 pub mod config;
 pub mod console;
 pub mod demo;
@@ -193,6 +194,7 @@ fn dispatch(arguments: &Arguments) -> Result<Exit, Failure> {
         Some(Command::Demo(demo)) => demo::run(global, demo),
         Some(Command::Snapshot(snapshot)) => snapshot::run(global, snapshot),
         Some(Command::Replay { file }) => replay::run(global, file),
+        Some(Command::Collector) => collector::run(),
         Some(Command::Doctor) => doctor::run(global),
         Some(Command::Config { command: ConfigCommand::Init }) => config::init(global),
         Some(Command::Config { command: ConfigCommand::Show }) => config::show(global),

@@ -45,6 +45,7 @@ fn collect(subject: &Subject) -> Result<Result<Collected, i32>, Failure> {
         let kind = match result.system {
             System::Local => "local",
             System::Linux => "linux",
+            System::Esxi => "esxi",
             System::Unknown => target.kind_name(),
         };
         for report in &result.reports {

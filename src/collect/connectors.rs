@@ -6,7 +6,7 @@ use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 
-use super::kind;
+use super::kind::{self, System};
 use super::link::{BatchError, Connector, Failure, Link};
 use super::privilege::{Privilege, Way};
 use super::shell::ShellLink;
@@ -141,12 +141,16 @@ impl Connector for SshConnector {
         let connected = ssh::connect(caller, &route)
             .await
             .map_err(|error| Failure { problem: error.problem(&self.target), retry: error.retry() })?;
-        if !self.known_linux
-            && let Err(failure) = kind::expect_linux(&connected, &self.target).await
-        {
-            connected.close().await;
-            return Err(failure);
+        if self.known_linux {
+            return Ok(ShellLink::new(connected, self.privilege.anew()));
         }
-        Ok(ShellLink::new(connected, self.privilege.anew()))
+        match kind::recognise(&connected, &self.target).await {
+            Ok(System::Linux) => Ok(ShellLink::new(connected, self.privilege.anew())),
+            Ok(System::Esxi) => Ok(ShellLink::esxi(connected)),
+            Err(failure) => {
+                connected.close().await;
+                Err(failure)
+            }
+        }
     }
 }

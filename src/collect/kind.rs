@@ -27,8 +27,17 @@ struct Answer {
     status: Option<u32>,
 }
 
-/// Makes sure that a Linux system answers at the other end.
-pub async fn expect_linux(remote: &impl Remote, target: &TargetId) -> Result<(), Failure> {
+/// A system that can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum System {
+    /// Linux.
+    Linux,
+    /// An ESXi host.
+    Esxi,
+}
+
+/// What answers at the other end: a system that can be read, or why it cannot.
+pub async fn recognise(remote: &impl Remote, target: &TargetId) -> Result<System, Failure> {
     let answer = match timeout(DEADLINE, ask(remote)).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(error)) => return Err(refused(target, &error)),
@@ -43,32 +52,32 @@ pub async fn expect_linux(remote: &impl Remote, target: &TargetId) -> Result<(),
     let text = String::from_utf8_lossy(&answer.stdout);
     // Login scripts may print before it and after it.
     match text.lines().map(str::trim).find_map(system) {
-        Some(System::Linux) => Ok(()),
-        Some(System::Other { what, next_step }) => Err(Failure::lasting(Problem::new(
+        Some(Answered::Readable(system)) => Ok(system),
+        Some(Answered::Other { what, next_step }) => Err(Failure::lasting(Problem::new(
             &format!("{target} is {what}"),
-            "this version reads Linux guests only",
+            "this version reads Linux guests and ESXi hosts only",
             next_step,
         ))),
         None => Err(unknown(target, &answer)),
     }
 }
 
-enum System {
-    Linux,
+enum Answered {
+    Readable(System),
     Other { what: &'static str, next_step: &'static str },
 }
 
-fn system(line: &str) -> Option<System> {
-    let leave_out = "leave it out of the list of targets, or name a Linux guest that runs on it";
+fn system(line: &str) -> Option<Answered> {
     Some(match line {
-        "Linux" => System::Linux,
-        "VMkernel" => System::Other { what: "an ESXi host", next_step: leave_out },
-        "Darwin" => System::Other { what: "a macOS system", next_step: "leave it out of the list of targets" },
-        "FreeBSD" | "OpenBSD" | "NetBSD" | "SunOS" | "AIX" => {
-            System::Other { what: "a Unix system that is not Linux", next_step: "leave it out of the list of targets" }
-        }
+        "Linux" => Answered::Readable(System::Linux),
+        "VMkernel" => Answered::Readable(System::Esxi),
+        "Darwin" => Answered::Other { what: "a macOS system", next_step: "leave it out of the list of targets" },
+        "FreeBSD" | "OpenBSD" | "NetBSD" | "SunOS" | "AIX" => Answered::Other {
+            what: "a Unix system that is not Linux",
+            next_step: "leave it out of the list of targets",
+        },
         _ if line.starts_with("CYGWIN") || line.starts_with("MINGW") || line.starts_with("MSYS") => {
-            System::Other { what: "a Windows system", next_step: "leave it out of the list of targets" }
+            Answered::Other { what: "a Windows system", next_step: "leave it out of the list of targets" }
         }
         _ => return None,
     })

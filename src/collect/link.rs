@@ -1,14 +1,17 @@
 //! What a poller needs from a connection, whatever it is made of: batches of sources and a stream of ticks.
 
 use std::future::Future;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use super::privilege::Privilege;
+use super::kind::System;
+use super::privilege::{News, Privilege};
+use super::rounds::Sequence;
 use super::transport::ssh::{Connected, Retry};
 use super::transport::{Exec, TransportError};
 use crate::app::Problem;
-use crate::fabric::Text;
+use crate::fabric::{TargetId, Text};
 use crate::probe::Source;
 use crate::probe::dialect::sections::Section;
 
@@ -61,6 +64,8 @@ pub enum BatchError {
     TimedOut {
         /// Whether the script began to run at all.
         begun: bool,
+        /// How long was waited.
+        after: Duration,
         /// What was said before it began.
         said: Text,
     },
@@ -73,6 +78,11 @@ pub enum BatchError {
 pub trait Link: Send + Sync + 'static {
     /// The way there, in words.
     fn described(&self) -> Text;
+
+    /// What kind of system is read over it.
+    fn system(&self) -> System {
+        System::Linux
+    }
 
     /// Reads all `sources` once; each section goes into `sections` as soon as it is complete. Sources that began and did
     /// not end give a section, too, with an outcome that says so; sources that never began give none.
@@ -87,6 +97,16 @@ pub trait Link: Send + Sync + 'static {
 
     /// What `sudo` allows over it.
     fn privilege(&self) -> &Privilege;
+
+    /// What is to be told of the way in which it is read, if anything is new.
+    fn news(&self, target: &TargetId, sequence: &Sequence) -> Vec<News> {
+        self.privilege().news(target, sequence).into_iter().collect()
+    }
+
+    /// Somebody asked for a read: what was found out about the way of reading may have changed.
+    fn try_again(&self) {
+        self.privilege().try_again();
+    }
 
     /// Waits until the connection ends; says why.
     fn closed(&self) -> impl Future<Output = Text> + Send;

@@ -6,6 +6,8 @@
 pub mod backoff;
 pub mod cadence;
 pub mod connectors;
+pub mod esxcli;
+pub mod governor;
 pub mod kind;
 pub mod lines;
 pub mod link;

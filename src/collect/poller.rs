@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::backoff::Backoff;
+use super::kind::System;
 use super::link::{Connector, Failure, Link};
 use super::outlet::{Outlet, Samples};
 use super::rounds::{self, Delivered, Sequence};
@@ -34,8 +35,10 @@ pub enum Command {
 /// What a poller does.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What it reads.
+    /// What it reads on a Linux system.
     pub probes: Arc<[Probe]>,
+    /// What it reads on an ESXi host.
+    pub esxi: Arc<[Probe]>,
     /// Time between two samples.
     pub period: Duration,
 }
@@ -152,6 +155,20 @@ impl<C: Connector> Poller<C> {
                 }
             }
         };
+        let system = link.system();
+        let probes = match system {
+            System::Linux => &self.options.probes,
+            System::Esxi => &self.options.esxi,
+        };
+        let sampling = async {
+            match system {
+                System::Linux => {
+                    sampler::run(link, self.options.period, &self.outlet, samples, sequence, &turns, &delivered).await
+                }
+                // There is nothing there that a stream of ticks could read at little cost.
+                System::Esxi => std::future::pending().await,
+            }
+        };
         tokio::select! {
             biased;
             () = self.cancelled.cancelled() => SessionEnd::Cancelled,
@@ -161,10 +178,10 @@ impl<C: Connector> Poller<C> {
                 &why,
                 "it is tried again by itself",
             ))),
-            failure = rounds::run(link, &self.options.probes, &self.outlet, sequence, &turns, &delivered, &read_now) => {
+            failure = rounds::run(link, probes, &self.outlet, sequence, &turns, &delivered, &read_now) => {
                 SessionEnd::Failed(failure)
             }
-            never = sampler::run(link, self.options.period, &self.outlet, samples, sequence, &turns, &delivered) => never,
+            never = sampling => never,
         }
     }
 

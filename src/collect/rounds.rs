@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep, sleep_until};
 
+use super::kind::System;
 use super::link::{BatchError, Failure, Link};
 use super::outlet::Outlet;
 use super::privilege::News;
@@ -66,18 +67,28 @@ impl Sequence {
     }
 }
 
+/// A section, when its read began, and how long it took: as its target told, else since the section before it.
+struct Arrived {
+    section: Section,
+    at: Timestamp,
+    duration: Duration,
+}
+
 /// What one batch reads: some probes and their sources in one row.
 struct Round<'a> {
     probes: Vec<&'a Probe>,
     sources: Vec<Source>,
     /// For each source its probe's place in `probes`.
     owner: Vec<usize>,
-    sections: Vec<Option<Section>>,
+    sections: Vec<Option<Arrived>>,
+    /// When the last section came in.
+    last: Instant,
 }
 
 impl<'a> Round<'a> {
     fn new(probes: Vec<&'a Probe>) -> Self {
-        let mut round = Self { sources: Vec::new(), owner: Vec::new(), sections: Vec::new(), probes };
+        let mut round =
+            Self { sources: Vec::new(), owner: Vec::new(), sections: Vec::new(), last: Instant::now(), probes };
         for (place, probe) in round.probes.iter().enumerate() {
             for source in probe.sources {
                 round.sources.push(*source);
@@ -92,7 +103,8 @@ impl<'a> Round<'a> {
     fn take(&mut self, section: Section) -> Option<usize> {
         let index = section.index;
         let place = *self.owner.get(index)?;
-        *self.sections.get_mut(index)? = Some(section);
+        let since = std::mem::replace(&mut self.last, Instant::now()).elapsed();
+        *self.sections.get_mut(index)? = Some(Arrived::now(section, since));
         self.places_of(place).all(|index| self.sections[index].is_some()).then_some(place)
     }
 
@@ -101,23 +113,34 @@ impl<'a> Round<'a> {
     }
 
     /// The sections of a probe with their sources, taken out. Sources without one are given `missing`.
-    fn take_out(&mut self, probe: usize, missing: &Outcome) -> Vec<(Source, Section)> {
+    fn take_out(&mut self, probe: usize, missing: &Outcome) -> Vec<(Source, Arrived)> {
         let places: Vec<usize> = self.places_of(probe).collect();
         places
             .into_iter()
             .map(|index| {
-                let section = self.sections[index].take().unwrap_or_else(|| Section {
-                    index,
-                    outcome: missing.clone(),
-                    duration: None,
-                    stdout: vec![],
-                    stderr: vec![],
-                    cut: 0,
-                    command: None,
+                let section = self.sections[index].take().unwrap_or_else(|| {
+                    let section = Section {
+                        index,
+                        outcome: missing.clone(),
+                        duration: None,
+                        stdout: vec![],
+                        stderr: vec![],
+                        cut: 0,
+                        command: None,
+                    };
+                    Arrived::now(section, Duration::ZERO)
                 });
                 (self.sources[index], section)
             })
             .collect()
+    }
+}
+
+impl Arrived {
+    fn now(section: Section, since: Duration) -> Self {
+        let now = Timestamp::now();
+        let duration = section.duration.unwrap_or(since);
+        Self { section, at: now.checked_sub(duration).unwrap_or(now), duration }
     }
 }
 
@@ -143,7 +166,6 @@ pub async fn round<L: Link>(
 ) -> RoundEnd {
     let mut round = Round::new(probes);
     let sources = round.sources.clone();
-    let began = Instant::now();
     let (sender, mut sections) = mpsc::channel(WAITING_SECTIONS);
     let reading = async {
         let result = link.batch(&sources, &sender).await;
@@ -160,9 +182,9 @@ pub async fn round<L: Link>(
             for place in ready.drain(..) {
                 let probe = *round.probes[place];
                 let parts = round.take_out(place, &Outcome::Cut);
-                read.push((probe.name, parts.iter().any(|(_, section)| section.outcome == Outcome::TimedOut)));
+                read.push((probe.name, parts.iter().any(|(_, part)| part.section.outcome == Outcome::TimedOut)));
                 done.insert(place);
-                if let Some(report) = report(target, sequence, probe, parts, began.elapsed()).await {
+                if let Some(report) = report(target, sequence, probe, parts).await {
                     let _ = outlet.send(report).await;
                 }
             }
@@ -187,22 +209,29 @@ pub async fn round<L: Link>(
 pub fn unread_report(target: &TargetId, sequence: &Sequence, probe: &Probe, outcome: &Outcome) -> Report {
     let mut round = Round::new(vec![probe]);
     let parts = round.take_out(0, outcome);
-    assemble(target, sequence, *probe, parts, Duration::ZERO)
+    assemble(target, sequence, *probe, parts)
 }
 
-async fn report(
+/// A report of a probe whose sections were saved at `at`.
+pub fn saved_report(
     target: &TargetId,
     sequence: &Sequence,
-    probe: Probe,
+    probe: &Probe,
     parts: Vec<(Source, Section)>,
-    fallback: Duration,
-) -> Option<Report> {
-    let size: usize = parts.iter().map(|(_, section)| section.stdout.len() + section.stderr.len()).sum();
+    at: Timestamp,
+) -> Report {
+    let arrived = |section: Section| Arrived { at, duration: section.duration.unwrap_or_default(), section };
+    let parts = parts.into_iter().map(|(source, section)| (source, arrived(section))).collect();
+    assemble(target, sequence, *probe, parts)
+}
+
+async fn report(target: &TargetId, sequence: &Sequence, probe: Probe, parts: Vec<(Source, Arrived)>) -> Option<Report> {
+    let size: usize = parts.iter().map(|(_, part)| part.section.stdout.len() + part.section.stderr.len()).sum();
     if size <= LARGE {
-        return Some(assemble(target, sequence, probe, parts, fallback));
+        return Some(assemble(target, sequence, probe, parts));
     }
     let (at, numbers) = (target.clone(), sequence.clone());
-    let task = tokio::task::spawn_blocking(move || assemble(&at, &numbers, probe, parts, fallback));
+    let task = tokio::task::spawn_blocking(move || assemble(&at, &numbers, probe, parts));
     // Without an answer the runtime is ending, or the parser broke: an empty report would say that all is gone.
     task.await.ok()
 }
@@ -213,25 +242,16 @@ fn kept(source: Source, output: &[u8]) -> Arc<str> {
     if matches!(source.read, Read::Each { masked: true, .. }) { Arc::from(masked(&text)) } else { Arc::from(text) }
 }
 
-/// `fallback` is the duration of a read of which the target could not tell it.
-fn assemble(
-    target: &TargetId,
-    sequence: &Sequence,
-    probe: Probe,
-    parts: Vec<(Source, Section)>,
-    fallback: Duration,
-) -> Report {
-    let now = Timestamp::now();
+fn assemble(target: &TargetId, sequence: &Sequence, probe: Probe, parts: Vec<(Source, Arrived)>) -> Report {
     let observations: Vec<Arc<Observation>> = parts
         .into_iter()
-        .map(|(source, section)| {
-            let duration = section.duration.unwrap_or(fallback);
+        .map(|(source, Arrived { section, at, duration })| {
             Arc::new(Observation {
                 target: target.clone(),
                 source: source.id(),
                 sequence: sequence.next(),
                 command: Arc::from(section.command.unwrap_or_else(|| source.read.shown())),
-                at: now.checked_sub(duration).unwrap_or(now),
+                at,
                 duration,
                 outcome: section.outcome,
                 stdout: kept(source, &section.stdout),
@@ -256,7 +276,10 @@ pub async fn run<L: Link>(
 ) -> Failure {
     let target = outlet.target();
     let start = Instant::now();
-    let mut schedule = Schedule::new(probes);
+    let mut schedule = match link.system() {
+        System::Linux => Schedule::new(probes),
+        System::Esxi => Schedule::sparing(probes),
+    };
     let mut failures = 0;
     let mut refusals = 0;
     let mut has_read = false;
@@ -277,7 +300,7 @@ pub async fn run<L: Link>(
             }
         };
         if asked {
-            link.privilege().try_again();
+            link.try_again();
         }
         let turn = turns.for_batch().await;
         let began = start.elapsed();
@@ -312,7 +335,7 @@ pub async fn run<L: Link>(
         }
         schedule.ended(began, start.elapsed());
         has_read |= !end.read.is_empty();
-        if let Some(News { report, refusal }) = link.privilege().news(target, sequence) {
+        for News { report, refusal } in link.news(target, sequence) {
             outlet.report(report).await;
             if let Some(text) = refusal {
                 outlet.notice(Severity::Warning, &text).await;

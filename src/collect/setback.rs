@@ -2,11 +2,11 @@
 
 use super::kind::no_shell;
 use super::link::{BatchError, Failure};
-use super::shell::{BATCH_DEADLINE, SHELL};
+use super::shell::SHELL;
 use super::transport::TransportError;
 use crate::app::Problem;
 use crate::fabric::{TargetId, Text};
-use crate::probe::linux::PROBES;
+use crate::probe::{esxi, linux};
 
 /// After this many batches in a row that failed and read nothing the connection is made anew. A slow target that gives
 /// some probes in each batch gets on.
@@ -15,7 +15,7 @@ const MOST_FAILURES: u32 = 3;
 /// What to say of a batch that failed while its connection goes on; `unread` names its probes that were not read.
 pub fn incomplete(error: &BatchError, unread: &[&str]) -> String {
     let what = match error {
-        BatchError::TimedOut { .. } => format!("a read was not done within {} s", BATCH_DEADLINE.as_secs()),
+        BatchError::TimedOut { after, .. } => format!("a read was not done within {} s", after.as_secs()),
         other => format!("a read was not complete: {other}"),
     };
     if unread.is_empty() { what } else { format!("{what}; not read: {}", titles(unread).join(", ")) }
@@ -23,7 +23,8 @@ pub fn incomplete(error: &BatchError, unread: &[&str]) -> String {
 
 /// What probes tell, in words; a probe that is none of ours keeps its name.
 fn titles<'a>(names: &[&'a str]) -> Vec<&'a str> {
-    let title = |name: &'a str| PROBES.iter().find(|probe| probe.name == name).map_or(name, |probe| probe.title);
+    let probes = linux::PROBES.iter().chain(esxi::PROBES);
+    let title = |name: &'a str| probes.clone().find(|probe| probe.name == name).map_or(name, |probe| probe.title);
     names.iter().map(|name| title(name)).collect()
 }
 
@@ -48,7 +49,6 @@ pub fn fatal(target: &TargetId, error: &BatchError, has_read: bool, failures: u3
 
 /// What a failed batch means by itself.
 pub fn failure(target: &TargetId, error: &BatchError) -> Failure {
-    let seconds = BATCH_DEADLINE.as_secs();
     match error {
         BatchError::Closed => Failure::passing(Problem::new(
             &format!("the connection to {target} ended in the middle of a read"),
@@ -58,7 +58,8 @@ pub fn failure(target: &TargetId, error: &BatchError) -> Failure {
         BatchError::ExecRefused => super::kind::refused(target, &TransportError::ExecRefused),
         BatchError::ChannelRefused(why) => refused(target, why),
         BatchError::NoShell { status, said } => no_shell(target, SHELL, *status, said),
-        BatchError::TimedOut { begun: false, said } => {
+        BatchError::TimedOut { begun: false, after, said } => {
+            let seconds = after.as_secs();
             let cause = if said.is_empty() {
                 "the machine is overloaded or hangs, or what answers there is no shell".to_owned()
             } else {
@@ -70,8 +71,8 @@ pub fn failure(target: &TargetId, error: &BatchError) -> Failure {
                 &format!("try `echo uptime | ssh {target} {SHELL}` by hand"),
             ))
         }
-        BatchError::TimedOut { begun: true, .. } => Failure::passing(Problem::new(
-            &format!("{target} is connected, but a read was not done within {seconds} s"),
+        BatchError::TimedOut { begun: true, after, .. } => Failure::passing(Problem::new(
+            &format!("{target} is connected, but a read was not done within {} s", after.as_secs()),
             "the machine is overloaded, or a driver hangs",
             "look at the load and the kernel messages of that machine",
         )),

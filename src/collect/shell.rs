@@ -6,12 +6,15 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::esxcli::{self, Attempt, LOCALCLI, Tool};
+use super::kind::System;
 use super::link::{BatchError, Link, Remote};
-use super::privilege::{Privilege, Way};
+use super::privilege::{News, Privilege, Way};
+use super::rounds::Sequence;
 use super::transport::{Exec, Output, TransportError};
-use crate::fabric::{Outcome, Text};
+use crate::fabric::{Outcome, TargetId, Text, Timestamp};
 use crate::probe::Source;
-use crate::probe::dialect::posix::compile_by_root;
+use crate::probe::dialect::posix::{ESXCLI, compile_for, needs_esxcli};
 use crate::probe::dialect::sections::{Section, SectionReader};
 use crate::probe::linux::stream;
 use crate::probe::privilege::{Become, ByRoot, login_script, shown_read};
@@ -21,6 +24,9 @@ pub const SHELL: &str = "/bin/sh -s";
 
 /// How long a batch may take.
 pub const BATCH_DEADLINE: Duration = Duration::from_secs(20);
+
+/// How long one may take on an ESXi host: each command there costs about a second, and some are run for each VM.
+pub const ESXI_BATCH_DEADLINE: Duration = Duration::from_secs(90);
 
 /// How long opening a channel and starting a command may take.
 pub const OPEN_DEADLINE: Duration = Duration::from_secs(10);
@@ -44,12 +50,53 @@ const LONGEST_LOGIN: usize = 64 * 1024;
 pub struct ShellLink<R> {
     remote: R,
     privilege: Privilege,
+    /// On an ESXi host: what reads it.
+    tool: Option<Tool>,
 }
 
 impl<R: Remote> ShellLink<R> {
     /// The shell at the other end of `remote`, whose privileged commands are run as `privilege` says.
     pub fn new(remote: R, privilege: Privilege) -> Self {
-        Self { remote, privilege }
+        Self { remote, privilege, tool: None }
+    }
+
+    /// The shell of an ESXi host at the other end of `remote`. There is no `sudo` on such hosts.
+    pub fn esxi(remote: R) -> Self {
+        Self { remote, privilege: Privilege::default(), tool: Some(Tool::default()) }
+    }
+
+    /// A batch of an ESXi host.
+    async fn esxi_batch(
+        &self,
+        tool: &Tool,
+        sources: &[Source],
+        sections: &mpsc::Sender<Section>,
+    ) -> Result<(), BatchError> {
+        let name = match tool.in_force() {
+            Some(name) => name,
+            None if sources.iter().any(|source| needs_esxcli(&source.read)) => {
+                let esxcli = time(&self.remote, ESXCLI).await?;
+                let localcli = time(&self.remote, LOCALCLI).await?;
+                tool.timed(esxcli, localcli)
+            }
+            None => ESXCLI,
+        };
+        let (sender, mut received) = mpsc::channel::<Section>(1);
+        let how = How { tool: name, deadline: ESXI_BATCH_DEADLINE };
+        let reading = async {
+            let result = run(&self.remote, sources, &[], how, &sender).await;
+            drop(sender);
+            result
+        };
+        let passing_on = async {
+            while let Some(mut section) = received.recv().await {
+                if let Some(source) = sources.get(section.index) {
+                    tool.answered(name, source, &mut section);
+                }
+                let _ = sections.send(section).await;
+            }
+        };
+        tokio::join!(reading, passing_on).0
     }
 
     /// Asks who the login is, if a source depends on it.
@@ -65,12 +112,22 @@ impl<R: Remote> ShellLink<R> {
 
 impl<R: Remote> Link for ShellLink<R> {
     fn described(&self) -> Text {
-        self.remote.described()
+        match self.tool {
+            Some(_) => Text::new(&format!("{}, ESXi host", self.remote.described())),
+            None => self.remote.described(),
+        }
+    }
+
+    fn system(&self) -> System {
+        if self.tool.is_some() { System::Esxi } else { System::Linux }
     }
 
     async fn batch(&self, sources: &[Source], sections: &mpsc::Sender<Section>) -> Result<(), BatchError> {
         if sources.is_empty() {
             return Ok(());
+        }
+        if let Some(tool) = &self.tool {
+            return self.esxi_batch(tool, sources, sections).await;
         }
         self.ask_login(sources).await?;
         let ways: Vec<Option<ByRoot>> = sources
@@ -81,11 +138,11 @@ impl<R: Remote> Link for ShellLink<R> {
             })
             .collect();
         if ways.iter().all(Option::is_none) {
-            return run(&self.remote, sources, &ways, sections).await;
+            return run(&self.remote, sources, &ways, How::default(), sections).await;
         }
         let (sender, mut received) = mpsc::channel::<Section>(1);
         let reading = async {
-            let result = run(&self.remote, sources, &ways, &sender).await;
+            let result = run(&self.remote, sources, &ways, How::default(), &sender).await;
             drop(sender);
             result
         };
@@ -124,6 +181,20 @@ impl<R: Remote> Link for ShellLink<R> {
         &self.privilege
     }
 
+    fn news(&self, target: &TargetId, sequence: &Sequence) -> Vec<News> {
+        match &self.tool {
+            Some(tool) => tool.news(target, sequence).into_iter().collect(),
+            None => self.privilege.news(target, sequence).into_iter().collect(),
+        }
+    }
+
+    fn try_again(&self) {
+        match &self.tool {
+            Some(tool) => tool.try_again(),
+            None => self.privilege.try_again(),
+        }
+    }
+
     async fn closed(&self) -> Text {
         self.remote.closed().await
     }
@@ -147,7 +218,7 @@ impl<R: Remote> ShellLink<R> {
         let again: Vec<Source> = places.iter().map(|&place| sources[place]).collect();
         let (sender, mut received) = mpsc::channel::<Section>(1);
         let reading = async {
-            let result = run(&self.remote, &again, &[], &sender).await;
+            let result = run(&self.remote, &again, &[], How::default(), &sender).await;
             drop(sender);
             result
         };
@@ -184,9 +255,41 @@ impl From<TransportError> for BatchError {
             TransportError::Closed | TransportError::Protocol(_) => Self::Closed,
             TransportError::ChannelRefused(why) => Self::ChannelRefused(why),
             TransportError::ExecRefused => Self::ExecRefused,
-            TransportError::TimedOut(_) => Self::TimedOut { begun: false, said: Text::new("") },
+            TransportError::TimedOut(after) => Self::TimedOut { begun: false, after, said: Text::new("") },
         }
     }
+}
+
+/// How a batch is run.
+#[derive(Clone, Copy, Debug)]
+struct How {
+    /// What stands for `esxcli`.
+    tool: &'static str,
+    /// How long it may take.
+    deadline: Duration,
+}
+
+impl Default for How {
+    fn default() -> Self {
+        Self { tool: ESXCLI, deadline: BATCH_DEADLINE }
+    }
+}
+
+/// Times one of the two programs that may read an ESXi host. Fails only with the connection.
+async fn time(remote: &impl Remote, tool: &'static str) -> Result<Attempt, BatchError> {
+    let (sender, mut received) = mpsc::channel::<Section>(1);
+    let (at, began) = (Timestamp::now(), Instant::now());
+    let result = run(remote, &[esxcli::QUESTION], &[], How { tool, deadline: esxcli::DEADLINE }, &sender).await;
+    drop(sender);
+    let took = began.elapsed();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (outcome, stdout, stderr) = match (received.recv().await, result) {
+        (Some(section), _) => (section.outcome, text(&section.stdout), text(&section.stderr)),
+        (None, Err(BatchError::TimedOut { .. })) => (Outcome::TimedOut, String::new(), String::new()),
+        (None, Err(error)) => return Err(error),
+        (None, Ok(())) => (Outcome::Cut, String::new(), String::new()),
+    };
+    Ok(Attempt { at, took, outcome, stdout, stderr })
 }
 
 /// One batch over one shell; `ways` says by place which sources are read by `sudo`.
@@ -194,13 +297,18 @@ async fn run(
     remote: &impl Remote,
     sources: &[Source],
     ways: &[Option<ByRoot>],
+    how: How,
     sections: &mpsc::Sender<Section>,
 ) -> Result<(), BatchError> {
     let nonce = nonce();
-    let script = compile_by_root(sources, &nonce, |place| ways.get(place).cloned().flatten());
+    let script = compile_for(sources, &nonce, how.tool, |place| ways.get(place).cloned().flatten());
     let mut reader = SectionReader::new(sources.len(), &nonce);
-    let mut deadline = Instant::now() + BATCH_DEADLINE;
-    let late = |reader: &SectionReader| BatchError::TimedOut { begun: reader.has_started(), said: said(reader) };
+    let mut deadline = Instant::now() + how.deadline;
+    let late = |reader: &SectionReader| BatchError::TimedOut {
+        begun: reader.has_started(),
+        after: how.deadline,
+        said: said(reader),
+    };
     let start = async {
         let exec = remote.exec(SHELL).await?;
         // A shell may be done before it sees the end of its input, or end without reading any: what it gave tells.

@@ -9,6 +9,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use super::kind::System;
 use super::link::{Connector, Failure, Remote};
 use super::privilege::Privilege;
 use super::shell::ShellLink;
@@ -259,7 +260,10 @@ impl Connector for FakeConnector {
         let next = self.targets.lock().expect("not poisoned").pop_front();
         let fake = next.unwrap_or_else(|| Ok(Fake::new(&self.last)))?;
         if self.ask_system {
-            super::kind::expect_linux(&fake, &self.target).await?;
+            match super::kind::recognise(&fake, &self.target).await? {
+                System::Linux => {}
+                System::Esxi => return Ok(ShellLink::esxi(fake)),
+            }
         }
         Ok(ShellLink::new(fake, Privilege::default()))
     }

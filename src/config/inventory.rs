@@ -46,6 +46,8 @@ pub enum Kind {
     Switch(SwitchSystem),
     /// This machine.
     Local,
+    /// Outputs that were saved in a file; only of words of the command line.
+    Saved,
 }
 
 impl Kind {
@@ -59,14 +61,14 @@ impl Kind {
             Self::Esxi => "esxi",
             Self::Switch(_) => "switch",
             Self::Local => "local",
+            Self::Saved => "offline",
         }
     }
 
     /// Why a target of this kind cannot be read by this version, if that is so.
     pub fn not_built(self) -> Option<&'static str> {
         match self {
-            Self::Linux | Self::Local => None,
-            Self::Esxi => Some("reading ESXi hosts is not built yet"),
+            Self::Linux | Self::Local | Self::Esxi | Self::Saved => None,
             Self::Switch(_) => Some("reading switches is not built yet"),
         }
     }

@@ -1,10 +1,15 @@
 //! What the words of the command line mean as targets: a name of the inventory, an OpenSSH alias, `user@host[:port]`,
 //! `local`, or `offline:PATH`.
 
+use std::path::Path;
+
 use super::address::Address;
 use super::error::{Defect, nearest, quoted};
 use super::inventory::{Access, Inventory, Kind, Links, Target};
 use crate::probe::privilege::Become;
+
+/// What stands before the name of a file with saved outputs.
+pub const OFFLINE: &str = "offline:";
 
 impl Target {
     /// This machine.
@@ -29,8 +34,11 @@ impl Target {
         if word == "local" {
             return Ok(Self::local());
         }
-        if word.starts_with("offline:") {
-            return Err(format!("{}: reading saved outputs (offline:PATH) is not built yet", quoted(word)));
+        if let Some(file) = word.strip_prefix(OFFLINE) {
+            if file.is_empty() || file.contains('\0') {
+                return Err(format!("{} names no file; write offline:FILE", quoted(word)));
+            }
+            return Ok(Self { name: word.to_owned(), kind: Some(Kind::Saved), ..Self::local() });
         }
         let address = Address::parse(word)?;
         Ok(Self {
@@ -45,6 +53,11 @@ impl Target {
         })
     }
 
+    /// The file of saved outputs that it is; `None` for what is read live.
+    pub fn saved(&self) -> Option<&Path> {
+        self.name.strip_prefix(OFFLINE).filter(|_| self.kind == Some(Kind::Saved)).map(Path::new)
+    }
+
     /// Why this version cannot read it, if that is so: a problem of this target, not of the command line.
     pub fn not_built(&self) -> Option<&'static str> {
         self.kind.and_then(Kind::not_built)
@@ -52,7 +65,10 @@ impl Target {
 
     /// What it is, as documents say it: `unknown` until it is found out by connecting.
     pub fn kind_name(&self) -> &'static str {
-        self.kind.map_or("unknown", Kind::name)
+        match self.kind {
+            None | Some(Kind::Saved) => "unknown",
+            Some(kind) => kind.name(),
+        }
     }
 }
 
@@ -130,20 +146,28 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_saved_outputs_is_a_target() {
+        let found = Target::of_word("offline:saved/esx 1.txt", &inventory()).expect("a file");
+        assert_eq!(found.saved(), Some(Path::new("saved/esx 1.txt")));
+        assert_eq!((found.kind_name(), found.not_built()), ("unknown", None));
+        assert_eq!(Target::local().saved(), None);
+    }
+
+    #[test]
     fn kinds_of_later_versions_are_targets_with_a_problem() {
         let found = choose(&[], &inventory()).expect("the whole inventory");
         let problems: Vec<_> = found.iter().map(Target::not_built).collect();
-        let expected = [None, Some("reading ESXi hosts is not built yet"), Some("reading switches is not built yet")];
+        let expected = [None, None, Some("reading switches is not built yet")];
         assert_eq!(problems, expected);
     }
 
     #[test]
     fn wrong_words_are_told_together() {
-        let given = words(&["offline:/x", "-oA=b", "h:0", "ok"]);
+        let given = words(&["offline:", "-oA=b", "h:0", "ok"]);
         let found = choose(&given, &inventory()).expect_err("three are wrong");
         let text: Vec<String> = found.iter().map(ToString::to_string).collect();
         assert_eq!(text.len(), 3);
-        assert!(text[0].contains("reading saved outputs (offline:PATH) is not built yet"));
+        assert!(text[0].contains("names no file; write offline:FILE"));
         assert!(text[1].contains("begins with a hyphen"));
         assert!(text[2].contains("no port"));
         let none = choose(&[], &Inventory::default()).expect_err("nothing to show");

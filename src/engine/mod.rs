@@ -1,6 +1,7 @@
 //! Runs what the pure floors only describe: pollers, effects and the clock; reads configuration, asks OpenSSH, writes
 //! files. Used alike by screen, command line and tests.
 
+pub mod offline;
 pub mod once;
 pub mod openssh;
 pub mod plan;

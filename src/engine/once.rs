@@ -7,9 +7,12 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
+use super::offline::{self, Saved};
 use super::plan::{Options, TargetPlan, Way};
 use crate::app::Problem;
 use crate::collect::connectors::{LocalConnector, SshConnector};
+use crate::collect::governor;
+use crate::collect::kind;
 use crate::collect::link::{BatchError, Connector, Link};
 use crate::collect::rounds::{self, RoundEnd, Sequence};
 use crate::collect::setback;
@@ -29,6 +32,8 @@ pub enum System {
     Local,
     /// A Linux system over SSH.
     Linux,
+    /// An ESXi host.
+    Esxi,
     /// It never said.
     Unknown,
 }
@@ -60,7 +65,7 @@ pub enum Once {
 /// Reads every target once, side by side. Fails only if the system gives no threads, or takes no note of signals.
 pub fn collect_once(targets: Vec<TargetPlan>, options: &Options) -> io::Result<Once> {
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let collecting = futures::stream::iter(targets).map(|plan| collect(plan, &options.probes)).buffered(AT_ONCE);
+    let collecting = futures::stream::iter(targets).map(|plan| collect(plan, options)).buffered(AT_ONCE);
     let once = runtime.block_on(async {
         let interrupted = interrupted()?;
         // Dropping what is not done ends the programs that it runs here: they are in groups of their own, which a
@@ -93,16 +98,22 @@ fn interrupted() -> io::Result<impl Future<Output = i32>> {
     })
 }
 
-async fn collect(plan: TargetPlan, probes: &[Probe]) -> Collected {
+async fn collect(plan: TargetPlan, options: &Options) -> Collected {
     let TargetPlan { id, way, by } = plan;
     match way {
-        Way::Local => over(id, System::Local, &LocalConnector::new(by), probes).await,
+        Way::Local => over(id, true, &LocalConnector::new(by), options).await,
         Way::Ssh { resolve, known_linux } => {
             // Nobody can be asked: what is missing is an error that names it.
             let connector = SshConnector::new(id.clone(), resolve, None, known_linux, by);
-            over(id, System::Linux, &connector, probes).await
+            over(id, false, &connector, options).await
         }
         Way::Refused(problem) => unreached(id, problem),
+        Way::Saved(path) => match offline::read(&id, &path, options).await {
+            Ok(Saved { system, words, incomplete, reports, .. }) => {
+                Collected { target: id, system, reached: Ok(words), incomplete, reports }
+            }
+            Err(problem) => unreached(id, problem),
+        },
     }
 }
 
@@ -110,10 +121,15 @@ fn unreached(target: TargetId, problem: Problem) -> Collected {
     Collected { target, system: System::Unknown, reached: Err(problem), incomplete: None, reports: vec![] }
 }
 
-async fn over(target: TargetId, system: System, connector: &impl Connector, probes: &[Probe]) -> Collected {
+async fn over(target: TargetId, is_local: bool, connector: &impl Connector, options: &Options) -> Collected {
     let link = match connector.connect().await {
         Ok(link) => link,
         Err(failure) => return unreached(target, failure.problem),
+    };
+    let (system, probes) = match link.system() {
+        kind::System::Esxi => (System::Esxi, &options.esxi),
+        kind::System::Linux if is_local => (System::Local, &options.probes),
+        kind::System::Linux => (System::Linux, &options.probes),
     };
     let via = link.described();
     let sequence = Sequence::default();
@@ -121,6 +137,11 @@ async fn over(target: TargetId, system: System, connector: &impl Connector, prob
     let reading = async {
         let mut due: Vec<&Probe> = probes.iter().collect();
         due.sort_by_key(|probe| probe.pace);
+        if system == System::Esxi {
+            let end = by_parts(&link, &target, &sequence, &due, &sender).await;
+            drop(sender);
+            return end;
+        }
         let mut rounds = 1;
         let end = loop {
             let end = rounds::round(&link, &target, &sequence, due.clone(), &sender).await;
@@ -142,7 +163,7 @@ async fn over(target: TargetId, system: System, connector: &impl Connector, prob
         reports
     };
     let (RoundEnd { result, unread, .. }, mut reports) = tokio::join!(reading, gathering);
-    reports.extend(link.privilege().news(&target, &sequence).map(|news| news.report));
+    reports.extend(link.news(&target, &sequence).into_iter().map(|news| news.report));
     link.close().await;
     let mut incomplete = None;
     if let Err(error) = result {
@@ -161,11 +182,38 @@ async fn over(target: TargetId, system: System, connector: &impl Connector, prob
     Collected { target, system, reached: Ok(via), incomplete, reports }
 }
 
+/// Reads the probes of an ESXi host, a few at a time: all of them at once would take longer than a batch may.
+async fn by_parts<L: Link>(
+    link: &L,
+    target: &TargetId,
+    sequence: &Sequence,
+    due: &[&Probe],
+    reports: &mpsc::Sender<Report>,
+) -> RoundEnd {
+    let mut whole = RoundEnd { result: Ok(()), read: Vec::new(), unread: Vec::new() };
+    let mut rest = due;
+    while !rest.is_empty() {
+        let (part, later) = rest.split_at(governor::part(rest.iter().map(|probe| governor::cost(probe))));
+        rest = later;
+        let end = rounds::round(link, target, sequence, part.to_vec(), reports).await;
+        whole.read.extend(end.read);
+        whole.unread.extend(end.unread);
+        let goes_on = matches!(end.result, Ok(()) | Err(BatchError::TimedOut { begun: true, .. }));
+        if whole.result.is_ok() {
+            whole.result = end.result;
+        }
+        if !goes_on {
+            whole.unread.extend(rest.iter().map(|probe| probe.name));
+            break;
+        }
+    }
+    whole
+}
+
 #[cfg(test)]
 mod tests {
     use crate::probe::privilege::Become;
     use std::sync::Arc;
-    use std::time::Duration;
 
     use super::*;
     use crate::collect::testing::{Act, Behaviour, Fake, FakeConnector};
@@ -193,9 +241,13 @@ mod tests {
         },
     ];
 
+    fn options() -> Options {
+        Options { probes: Arc::from(PROBES), ..Options::default() }
+    }
+
     #[test]
     fn every_target_is_read_once_in_its_place() {
-        let options = Options { probes: Arc::from(PROBES), period: Duration::from_secs(1) };
+        let options = options();
         let plan = |name: &str, way| TargetPlan { id: TargetId::new(name), way, by: Become::None };
         let targets = vec![plan("local", Way::Local), plan("esx1", Way::Refused(Problem::new("not read", "", "")))];
         let Once::Collected(collected) = collect_once(targets, &options).expect("threads") else {
@@ -213,7 +265,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_was_not_read_says_so() {
         let connector = FakeConnector::new(&Behaviour::of([Act::Hang]));
-        let collected = over(TargetId::new("t"), System::Linux, &connector, PROBES).await;
+        let collected = over(TargetId::new("t"), false, &connector, &options()).await;
         assert!(collected.reached.is_ok());
         let problem = collected.incomplete.expect("a reason");
         assert!(problem.what.contains("did not begin to work"), "{problem}");
@@ -229,7 +281,7 @@ mod tests {
             "sh: not found\n",
             127,
         )]))));
-        let collected = over(TargetId::new("t"), System::Linux, &connector, PROBES).await;
+        let collected = over(TargetId::new("t"), false, &connector, &options()).await;
         assert!(collected.reached.expect_err("no shell").what.contains("sh: not found"));
     }
 }

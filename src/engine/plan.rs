@@ -1,5 +1,6 @@
 //! What the engine is asked to collect from.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use crate::app::Problem;
 use crate::collect::connectors::Resolve;
 use crate::fabric::TargetId;
 use crate::probe::privilege::Become;
-use crate::probe::{Probe, linux};
+use crate::probe::{Probe, esxi, linux};
 
 /// How a target is reached.
 #[derive(Clone)]
@@ -21,6 +22,8 @@ pub enum Way {
         /// Whether the inventory says that it is a Linux system; else it is asked before anything is sent to it.
         known_linux: bool,
     },
+    /// It is a file of saved outputs.
+    Saved(PathBuf),
     /// It cannot be read, and why is known without a try.
     Refused(Problem),
 }
@@ -32,6 +35,7 @@ impl std::fmt::Debug for Way {
             Self::Ssh { known_linux, .. } => {
                 formatter.debug_struct("Ssh").field("known_linux", known_linux).finish_non_exhaustive()
             }
+            Self::Saved(path) => formatter.debug_tuple("Saved").field(path).finish(),
             Self::Refused(problem) => formatter.debug_tuple("Refused").field(problem).finish(),
         }
     }
@@ -53,12 +57,14 @@ pub struct TargetPlan {
 pub struct Options {
     /// The probes of Linux targets.
     pub probes: Arc<[Probe]>,
+    /// The probes of ESXi hosts.
+    pub esxi: Arc<[Probe]>,
     /// Time between two samples.
     pub period: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { probes: Arc::from(linux::PROBES), period: Duration::from_secs(1) }
+        Self { probes: Arc::from(linux::PROBES), esxi: Arc::from(esxi::PROBES), period: Duration::from_secs(1) }
     }
 }

@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::offline;
 use super::plan::{Options, TargetPlan, Way};
 use super::questions::Questions;
 use crate::app::{Connection, Effect, Message};
@@ -103,6 +104,14 @@ impl EngineHandle {
                 let messages = self.messages.clone();
                 self.tasks.spawn_on(async move { drop(messages.send(message).await) }, on);
             }
+            Way::Saved(path) => {
+                let (sender, commands) = mpsc::channel(WAITING_COMMANDS);
+                let cancelled = self.cancelled.child_token();
+                let (messages, options) = (self.messages.clone(), self.options.clone());
+                let showing = offline::show(id.clone(), path, options, messages, commands, cancelled.clone());
+                self.tasks.spawn_on(showing, on);
+                self.followed().insert(id, Followed { commands: sender, cancelled });
+            }
             Way::Local => self.poll(on, id, LocalConnector::new(by)),
             Way::Ssh { resolve, known_linux } => {
                 let connector = SshConnector::new(id.clone(), resolve, Some(self.asker.clone()), known_linux, by);
@@ -125,7 +134,8 @@ impl EngineHandle {
     fn poll<C: Connector>(&self, on: &tokio::runtime::Handle, id: TargetId, connector: C) {
         let (sender, commands) = mpsc::channel(WAITING_COMMANDS);
         let cancelled = self.cancelled.child_token();
-        let options = poller::Options { probes: self.options.probes.clone(), period: self.options.period };
+        let Options { probes, esxi, period } = self.options.clone();
+        let options = poller::Options { probes, esxi, period };
         let poller = Poller::new(id.clone(), connector, options, self.messages.clone(), commands, cancelled.clone());
         self.tasks.spawn_on(poller.run(), on);
         self.followed().insert(id, Followed { commands: sender, cancelled });
@@ -227,7 +237,7 @@ mod tests {
     }];
 
     fn options() -> Options {
-        Options { probes: Arc::from(PROBES), period: Duration::from_millis(20) }
+        Options { probes: Arc::from(PROBES), period: Duration::from_millis(20), ..Options::default() }
     }
 
     fn until(messages: &mut mpsc::Receiver<Message>, mut wanted: impl FnMut(&Message) -> bool) -> Message {

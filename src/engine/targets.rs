@@ -28,6 +28,7 @@ pub fn plan(target: &Target, resolver: &HostResolver) -> TargetPlan {
             Way::Refused(Problem::new(why, "", "leave this target out, or name the others on the command line"))
         }
         (None, Some(Kind::Local)) => Way::Local,
+        (None, Some(Kind::Saved)) => Way::Saved(target.saved().unwrap_or(Path::new("")).to_owned()),
         (None, kind) => match &target.address {
             Some(address) => Way::Ssh {
                 resolve: way_to(address.clone(), target.access.clone(), resolver.clone()),

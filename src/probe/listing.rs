@@ -47,15 +47,19 @@ impl Listing {
 
     /// The names in what the command of this listing printed: the same that the filter of sh makes of it.
     pub fn names(self, output: &str) -> Vec<String> {
-        let vm = |line: &str| -> Option<(String, String, String)> {
-            let number: String = line.chars().take_while(char::is_ascii_digit).collect();
-            let rest = line[number.len()..].strip_prefix(' ')?;
-            // The last bracket before the last `.vmx`, as a greedy pattern finds it.
-            let end = rest.rfind(".vmx ")? + ".vmx".len();
-            let close = rest[..end].rfind("] ")?;
-            let open = rest[..close].rfind('[')?;
-            let datastore = rest[open + 1..close].to_owned();
-            (!number.is_empty()).then(|| (number, datastore, rest[close + 2..end].to_owned()))
+        let is_module =
+            |rest: &str| rest.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase() || byte == b'_');
+        let needs_directory = self == Self::VmDirectories;
+        let vm = |line: &str| -> Option<(String, String)> {
+            let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+            let rest = line[digits..].strip_prefix(' ').filter(|_| digits > 0)?;
+            // The last bracket that begins a datastore with a path behind it, as a greedy pattern finds it.
+            rest.rmatch_indices('[').find_map(|(open, _)| {
+                let (datastore, path) = rest[open + 1..].split_once(']')?;
+                let path = path.strip_prefix(' ')?;
+                let path = &path[..path.rfind(".vmx ")? + ".vmx".len()];
+                (!needs_directory || path.contains('/')).then(|| (datastore.to_owned(), path.to_owned()))
+            })
         };
         match self {
             Self::Uplinks | Self::RdmaDevices | Self::SriovUplinks => output
@@ -73,10 +77,10 @@ impl Listing {
                 .lines()
                 .filter_map(|line| {
                     let name = line.split(' ').next()?;
-                    let known = name.starts_with("nmlx")
+                    let known = name.strip_prefix("nmlx").is_some_and(is_module)
                         || ["vrdma", "i40en", "irdman", "ixgben", "bnxtnet", "bnxtroce", "qedentv", "qedrntv", "nenic"]
                             .contains(&name);
-                    (known && line[name.len()..].trim_start().starts_with("true ")).then(|| name.to_owned())
+                    (known && line[name.len()..].trim_start_matches(' ').starts_with("true ")).then(|| name.to_owned())
                 })
                 .collect(),
             Self::Vms => output
@@ -89,14 +93,12 @@ impl Listing {
             Self::VmxFiles => output
                 .lines()
                 .filter_map(vm)
-                .map(|(_, datastore, path)| format!("/vmfs/volumes/{datastore}/{path}"))
+                .map(|(datastore, path)| format!("/vmfs/volumes/{datastore}/{path}"))
                 .collect(),
             Self::VmDirectories => output
                 .lines()
                 .filter_map(vm)
-                .filter_map(|(_, datastore, path)| {
-                    Some(format!("/vmfs/volumes/{datastore}/{}", path.rsplit_once('/')?.0))
-                })
+                .filter_map(|(datastore, path)| Some(format!("/vmfs/volumes/{datastore}/{}", path.rsplit_once('/')?.0)))
                 .collect(),
         }
     }

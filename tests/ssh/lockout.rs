@@ -139,7 +139,7 @@ async fn the_console_sends_one_wrong_secret_for_each_time_that_the_user_acts() {
             way: Way::Ssh { resolve, known_linux: true },
             by: rdmascope::probe::privilege::Become::None,
         };
-        let options = Options { probes: Arc::from([]), period: Duration::from_secs(1) };
+        let options = Options { probes: Arc::from([]), ..Options::default() };
         let (engine, mut messages) = Engine::start(vec![plan], &options).expect("threads");
         for acts in 1..=3 {
             let id = asked_or_failed(&mut messages).await.expect("asked");

@@ -205,10 +205,10 @@ fn model(session: &Session) -> Model {
 fn known(target: &Target) -> model::Target {
     let kind = match target.kind {
         Some(Kind::Linux) => TargetKind::Linux,
+        Some(Kind::Saved) | None => TargetKind::Unknown,
         Some(Kind::Local) => TargetKind::Local,
         Some(Kind::Esxi) => TargetKind::Esxi,
         Some(Kind::Switch(_)) => TargetKind::Switch,
-        None => TargetKind::Unknown,
     };
     let mut known = model::Target::new(kind);
     known.tags = target.tags.iter().map(|tag| Text::new(tag)).collect();

@@ -1,6 +1,7 @@
 //! How a poller behaves towards targets that behave, and towards those that do not.
 
 mod batches;
+mod esxi;
 mod privilege;
 mod samples;
 mod supervisor;
@@ -79,7 +80,7 @@ impl Rig {
         let (sender, messages) = mpsc::channel(64);
         let (commands, received) = mpsc::channel(4);
         let cancelled = CancellationToken::new();
-        let options = Options { probes: Arc::from(probes), period };
+        let options = Options { probes: Arc::from(probes), esxi: Arc::from(probes), period };
         let poller = Poller::new(TargetId::new("t"), connector, options, sender, received, cancelled.clone());
         Self { messages, commands, cancelled, task: tokio::spawn(poller.run()) }
     }

@@ -168,12 +168,12 @@ async fn a_target_without_a_shell_is_a_problem_and_no_loop() {
 
 #[tokio::test]
 async fn an_unknown_system_gets_no_script() {
-    let behaviour = Behaviour::of([Act::Say("VMkernel\n", "", 0)]);
+    let behaviour = Behaviour::of([Act::Say("Darwin\n", "", 0)]);
     let mut connector = FakeConnector::new(&behaviour);
     connector.ask_system = true;
     let mut rig = Rig::start(connector);
     let Connection::Failed { problem } = rig.connection().await else { panic!("not failed") };
-    assert_eq!(problem.what, "t is an ESXi host");
+    assert_eq!(problem.what, "t is a macOS system");
     assert_eq!(behaviour.commands(), ["uname -s"]);
     rig.stop().await;
 }

@@ -1,28 +1,28 @@
 use super::*;
-use crate::collect::kind::expect_linux;
+use crate::collect::kind::{System, recognise};
 use crate::collect::link::Failure;
 use crate::collect::testing::{Act, Behaviour, Fake};
 use crate::collect::transport::TransportError;
 use crate::collect::transport::ssh::Retry;
 use crate::fabric::Text;
 
-async fn asked(act: Act) -> Result<(), Failure> {
+async fn asked(act: Act) -> Result<System, Failure> {
     let behaviour = Behaviour::of([act]);
-    let result = expect_linux(&Fake::new(&behaviour), &TargetId::new("host1")).await;
+    let result = recognise(&Fake::new(&behaviour), &TargetId::new("host1")).await;
     assert_eq!(behaviour.commands(), ["uname -s"], "nothing else is sent to an unknown system");
     result
 }
 
 #[tokio::test]
-async fn linux_is_recognised_by_its_own_word() {
-    assert_eq!(asked(Act::Run).await, Ok(()));
-    assert_eq!(asked(Act::Say("motd\nLinux\r\nbye\n", "noise\n", 0)).await, Ok(()));
+async fn systems_are_recognised_by_their_own_words() {
+    assert_eq!(asked(Act::Run).await, Ok(System::Linux));
+    assert_eq!(asked(Act::Say("motd\nLinux\r\nbye\n", "noise\n", 0)).await, Ok(System::Linux));
+    assert_eq!(asked(Act::Say("VMkernel\n", "", 0)).await, Ok(System::Esxi));
 }
 
 #[tokio::test]
 async fn other_systems_are_named_and_get_no_script() {
     for (answer, expected) in [
-        ("VMkernel\n", "host1 is an ESXi host"),
         ("Darwin\n", "host1 is a macOS system"),
         ("FreeBSD\n", "host1 is a Unix system that is not Linux"),
         ("MINGW64_NT-10.0\n", "host1 is a Windows system"),

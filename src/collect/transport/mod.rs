@@ -2,6 +2,7 @@
 //! input and its output. Batches and streams are both built on it.
 
 pub mod local;
+pub mod offline;
 pub mod ssh;
 
 use std::time::Duration;

@@ -17,6 +17,9 @@ pub const COMMAND_SECONDS: u64 = 10;
 /// Directories of administration programs that the search path of an ordinary login often lacks.
 pub const MORE_PATH: &str = "/usr/local/sbin:/usr/sbin:/sbin";
 
+/// The program of ESXi hosts that a script may replace by one that takes the same words.
+pub const ESXCLI: &str = "esxcli";
+
 /// The most processes that one [`Read::ProcessFiles`] looks into.
 pub const MOST_PROCESSES: usize = 64;
 
@@ -71,6 +74,11 @@ pub fn compile(sources: &[Source], nonce: &str) -> String {
 
 /// The same, where `by_root` says which source (by its place) is run by `sudo`, and how. All others stay as they are.
 pub fn compile_by_root(sources: &[Source], nonce: &str, by_root: impl Fn(usize) -> Option<ByRoot>) -> String {
+    compile_for(sources, nonce, ESXCLI, by_root)
+}
+
+/// The same, where the program `tool` stands for `esxcli` (it has to take the same words).
+pub fn compile_for(sources: &[Source], nonce: &str, tool: &str, by_root: impl Fn(usize) -> Option<ByRoot>) -> String {
     let mut script = String::with_capacity(1024 + 256 * sources.len());
     script.push_str("{\nLC_ALL=C; export LC_ALL\n");
     push(&mut script, format_args!("PATH=\"${{PATH:-/usr/bin:/bin}}:{MORE_PATH}\"; export PATH\n"));
@@ -85,7 +93,7 @@ pub fn compile_by_root(sources: &[Source], nonce: &str, by_root: impl Fn(usize) 
         ),
     );
     if sources.iter().any(|source| needs_esxcli(&source.read)) {
-        script.push_str("_x=esxcli\n");
+        push(&mut script, format_args!("_x={}\n", quote(tool)));
     }
     script.push_str(
         "_n='\n'\nexec 3>&1\n\
@@ -103,11 +111,11 @@ pub fn compile_by_root(sources: &[Source], nonce: &str, by_root: impl Fn(usize) 
 }
 
 /// True for a read of which the program is `esxcli`, by itself or for a listing.
-fn needs_esxcli(read: &Read) -> bool {
-    let named = |argv: &[Word]| argv.first() == Some(&Word::Plain("esxcli"));
+pub fn needs_esxcli(read: &Read) -> bool {
+    let named = |argv: &[Word]| argv.first() == Some(&Word::Plain(ESXCLI));
     match read {
         Read::Command { argv, .. } | Read::Privileged { argv, .. } => named(argv),
-        Read::Each { of, argv, .. } => named(argv) || of.command().0.first() == Some(&"esxcli"),
+        Read::Each { of, argv, .. } => named(argv) || of.command().0.first() == Some(&ESXCLI),
         Read::Files(_) | Read::ProcessFiles { .. } | Read::Environment(_) => false,
     }
 }
@@ -166,7 +174,7 @@ fn command(script: &mut String, argv: &[Word], keep: Option<Keep>) {
 /// One word of a command. The program `esxcli` is what the script chose for it.
 fn word(word: &Word) -> String {
     match word {
-        Word::Plain("esxcli") => "\"$_x\"".to_owned(),
+        Word::Plain(ESXCLI) => "\"$_x\"".to_owned(),
         Word::Plain(text) => quote(text),
         Word::Glob(pattern) => quote_glob(pattern),
         Word::Item(before, after) => format!(

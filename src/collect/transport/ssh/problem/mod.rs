@@ -66,7 +66,8 @@ fn way(failure: &Failure, stop: &Stop, what: &dyn Fn(&str) -> String) -> Problem
         Failure::Refused(tried) => Problem::new(
             &what(&format!("connection refused ({})", addresses(tried))),
             &format!("the host is up, and no SSH server listens on port {port} (or a firewall rejects it)"),
-            "start sshd there, or check the port",
+            "start sshd there, or check the port; on an ESXi host the SSH service is off by default: start it in the host \
+             client (Manage, Services, TSM-SSH) or by `vim-cmd hostsvc/start_ssh` on its console",
         ),
         Failure::Unreachable(reason) => Problem::new(
             &what(&format!("unreachable ({reason})")),

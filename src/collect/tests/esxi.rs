@@ -1,0 +1,336 @@
+//! ESXi hosts: real shells with stand-ins for the programs of a host, and a host that is played in paused time.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command as Program, Stdio};
+use std::sync::Mutex;
+
+use tokio::time::{Instant, sleep};
+
+use super::*;
+use crate::collect::esxcli::QUESTION;
+use crate::collect::kind::System;
+use crate::collect::link::{BatchError, Connector, Failure, Link, Remote};
+use crate::collect::poller;
+use crate::collect::privilege::Privilege;
+use crate::collect::rounds::{Sequence, round};
+use crate::collect::shell::ShellLink;
+use crate::collect::testing::spawn;
+use crate::collect::transport::{Exec, TransportError};
+use crate::fabric::{Attribute, Outcome, State, Text};
+use crate::probe::Listing;
+use crate::probe::dialect::sections::Section;
+
+// The tables of facts on ESXi hosts: `esxcli network nic list`, `vim-cmd vmsvc/getallvms`, `esxcli system module list`.
+const NICS: &str = "Name    PCI Device    Driver      Admin Status  Link Status  Speed  Duplex  MAC Address         MTU  Description\n\
+                    ------  ------------  ----------  ------------  -----------  -----  ------  -----------------  ----  -----------\n\
+                    vmnic0  0000:18:00.0  nmlx5_core  Up            Up           25000  Full    0c:42:a1:00:00:01  9000  Mellanox\n\
+                    vmnic1  0000:18:00.1  nmlx5_core  Up            Down             0  Half    0c:42:a1:00:00:02  1500  Mellanox\n\
+                    vusb0   Pseudo        cdce        Up            Up             100  Full    0c:42:a1:00:00:03  1500  x\n\
+                    half-a-line\n\
+                    ---\n";
+
+const VMS: &str = "Vmid           Name                                File                          Guest OS       Version   Annotation\n\
+                   1      plain              [datastore1] plain/plain.vmx                  ubuntu64Guest    vmx-19\n\
+                   2      gpu vm [a100] 1    [my store 2] gpu vm [a100] 1/gpu vm.vmx       ubuntu64Guest    vmx-19    was old.vmx before\n\
+                   33     a] b               [ds] a] b/a.vmx                               other            vmx-13    it's \"here\" $(x)\n\
+                   4      noted              [ds] n/n.vmx                                  other            vmx-13    see [x] y/old.vmx there\n\
+                   5      bare               [ds] bare.vmx                                 other            vmx-13\n\
+                   of an annotation the second line, [ds] c/c.vmx too\n\
+                   6      broken [ds\n\
+                   7\n";
+
+const MODULES: &str = "Name                           Is Loaded  Is Enabled\n\
+                       -----------------------------  ---------  ----------\n\
+                       vmkernel                            true        true\n\
+                       nmlx5_core                          true        true\n\
+                       nmlx5_rdma                         false        true\n\
+                       vrdma                               true        true\n\
+                       nmlx5-odd                           true        true\n\
+                       i40enx                              true        true\n";
+
+/// What a filter of sh makes of a text, by the tools of this machine and by those of busybox where it is there.
+fn filtered(filter: &str, text: &str) -> Vec<Vec<String>> {
+    let busybox = format!("busybox {filter}");
+    let run = |filter: &str| {
+        let mut child = Program::new("sh")
+            .args(["-c", filter])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .env("LC_ALL", "C")
+            .spawn()
+            .expect("sh");
+        std::io::Write::write_all(&mut child.stdin.take().expect("piped"), text.as_bytes()).expect("it reads");
+        let output = child.wait_with_output().expect("it ends");
+        let lines = String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect();
+        output.status.success().then_some(lines)
+    };
+    let has_busybox = Program::new("busybox").arg("true").status().is_ok_and(|status| status.success());
+    let own = run(filter).expect("sed of this machine");
+    std::iter::once(own).chain(has_busybox.then(|| run(&busybox).expect("sed of busybox"))).collect()
+}
+
+const LISTINGS: [Listing; 7] = [
+    Listing::Uplinks,
+    Listing::RdmaDevices,
+    Listing::SriovUplinks,
+    Listing::Drivers,
+    Listing::Vms,
+    Listing::VmxFiles,
+    Listing::VmDirectories,
+];
+
+#[test]
+fn names_are_the_same_by_sed_and_by_ourselves() {
+    for listing in LISTINGS {
+        for text in [NICS, VMS, MODULES, "", "Connect to localhost failed: Connection failure\n"] {
+            let names = listing.names(text);
+            for filtered in filtered(listing.command().1, text) {
+                assert_eq!(filtered, names, "{listing:?} of {text}");
+            }
+        }
+    }
+    assert_eq!(Listing::Uplinks.names(NICS), ["vmnic0", "vmnic1", "vusb0"]);
+    assert_eq!(Listing::Vms.names(VMS), ["1", "2", "33", "4", "5", "6"]);
+    assert_eq!(Listing::Drivers.names(MODULES), ["nmlx5_core", "vrdma"]);
+    let files = Listing::VmxFiles.names(VMS);
+    assert_eq!(files[1], "/vmfs/volumes/my store 2/gpu vm [a100] 1/gpu vm.vmx");
+    assert_eq!(files[2], "/vmfs/volumes/ds/a] b/a.vmx");
+    assert_eq!(files.len(), 5);
+    assert_eq!(Listing::VmDirectories.names(VMS).len(), 4);
+}
+
+/// Programs in a folder that stand in for those of a host.
+fn programs(esxcli: &str, localcli: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let get = "for last; do :; done; echo \"got <$last>\"";
+    let answers = format!(
+        "case \"$*\" in\n'system version get') echo '   Version: 7.0.3';;\n'network nic list') cat <<'END'\n{NICS}END\n;;\n\
+         *) {get};;\nesac\n"
+    );
+    let vim = format!("case $1 in vmsvc/getallvms) cat <<'END'\n{VMS}END\n;; *) {get};; esac\n");
+    for (name, text) in
+        [("esxcli", format!("{esxcli}\n{answers}")), ("localcli", format!("{localcli}\n{answers}")), ("vim-cmd", vim)]
+    {
+        let path = folder.path().join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{text}")).expect("written");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("made a program");
+    }
+    folder
+}
+
+/// A host whose shell is one of this machine's, with these programs.
+struct Host {
+    shell: &'static [&'static str],
+    path: String,
+}
+
+impl Host {
+    fn new(shell: &'static [&'static str], folder: &Path) -> Self {
+        Self { shell, path: format!("PATH={}:/usr/bin:/bin", folder.display()) }
+    }
+}
+
+impl Remote for Host {
+    async fn exec(&self, command: &str) -> Result<Exec, TransportError> {
+        assert_eq!(command, "/bin/sh -s");
+        let words: Vec<&str> = ["env", self.path.as_str()].into_iter().chain(self.shell.iter().copied()).collect();
+        Ok(spawn(&words))
+    }
+
+    async fn closed(&self) -> Text {
+        std::future::pending().await
+    }
+
+    fn described(&self) -> Text {
+        Text::new("root@esx")
+    }
+
+    async fn close(self) {}
+}
+
+const SHELLS: &[&[&str]] = &[&["dash", "-s"], &["bash", "--posix", "-s"], &["busybox", "sh", "-s"]];
+
+fn shells() -> impl Iterator<Item = &'static [&'static str]> {
+    SHELLS.iter().copied().filter(|words| Program::new(words[0]).arg("--help").output().is_ok())
+}
+
+const HOST_PROBES: &[Probe] = &[Probe {
+    name: "test.host",
+    title: "",
+    privilege_adds: "",
+    pace: Pace::Medium,
+    sources: &[
+        QUESTION,
+        Source {
+            name: "test.nics",
+            read: Read::Each {
+                of: Listing::Uplinks,
+                argv: &[Word::Plain("esxcli"), Word::Plain("network"), Word::Plain("nic"), Word::Item("", "")],
+                masked: false,
+            },
+        },
+        Source {
+            name: "test.vms",
+            read: Read::Each {
+                of: Listing::VmxFiles,
+                argv: &[Word::Plain("echo"), Word::Item("<", ">")],
+                masked: true,
+            },
+        },
+    ],
+    parse,
+}];
+
+#[tokio::test]
+async fn a_host_is_read_by_every_shell_alike() {
+    let folder = programs("", "");
+    for shell in shells() {
+        let link = ShellLink::esxi(Host::new(shell, folder.path()));
+        assert_eq!((link.system(), link.described().as_str()), (System::Esxi, "root@esx, ESXi host"));
+        let (sender, mut reports) = mpsc::channel(16);
+        let (target, sequence) = (TargetId::new("esx"), Sequence::default());
+        let end = round(&link, &target, &sequence, HOST_PROBES.iter().collect(), &sender).await;
+        assert_eq!(end.result, Ok(()), "{shell:?}");
+        let report = reports.recv().await.expect("a report");
+        let [version, nics, vms] = &report.observations[..] else { panic!("three sources") };
+        assert_eq!((&*version.stdout, &*version.command), ("   Version: 7.0.3\n", "esxcli system version get"));
+        let expected = "@item vmnic0\ngot <vmnic0>\n\n@status 0\n@item vmnic1\ngot <vmnic1>\n\n@status 0\n\
+                        @item vusb0\ngot <vusb0>\n\n@status 0\n";
+        assert_eq!(&*nics.stdout, expected, "{shell:?}");
+        for name in Listing::VmxFiles.names(VMS) {
+            assert!(
+                vms.stdout.contains(&format!("@item {name}\n<{name}>\n\n@status 0\n")),
+                "{shell:?}: {}",
+                vms.stdout
+            );
+        }
+        assert!(vms.stderr.contains("@item /vmfs/volumes/ds/a] b/a.vmx\n"), "{}", vms.stderr);
+        assert_eq!(vms.outcome, Outcome::Exit(0));
+        let news = link.news(&target, &sequence);
+        assert_eq!(news.len(), 1);
+        let State::Known(value) = &news[0].report.facts[0].reading.state else { panic!("known") };
+        assert!(value.to_string().starts_with("esxcli: it answers in "), "{value}");
+        assert_eq!(news[0].report.facts[0].attribute, Attribute::CommandLineTool);
+    }
+}
+
+#[tokio::test]
+async fn without_hostd_localcli_stands_in_and_says_so() {
+    let folder = programs("echo 'Connect to localhost failed: Connection failure' >&2; exit 1", "");
+    let link = ShellLink::esxi(Host::new(SHELLS[0], folder.path()));
+    let (sender, mut reports) = mpsc::channel(16);
+    let (target, sequence) = (TargetId::new("esx"), Sequence::default());
+    let end = round(&link, &target, &sequence, HOST_PROBES.iter().collect(), &sender).await;
+    assert_eq!(end.result, Ok(()));
+    let report = reports.recv().await.expect("a report");
+    assert_eq!(&*report.observations[0].stdout, "   Version: 7.0.3\n");
+    assert_eq!(&*report.observations[0].command, "localcli system version get");
+    assert!(report.observations[1].stdout.contains("got <vmnic0>"), "{:?}", report.observations[1]);
+    let told = link.news(&target, &sequence).remove(0).refusal.expect("an event");
+    let expected = "is read with localcli: esxcli failed (Connect to localhost failed: Connection failure): hostd may be \
+                    dead or hang";
+    assert_eq!(told, expected);
+}
+
+/// How long each command of the host that is played takes.
+const COMMAND: Duration = Duration::from_millis(700);
+
+/// When it worked.
+#[derive(Default)]
+struct Work(Mutex<Vec<(Instant, Duration)>>);
+
+struct Played {
+    work: Arc<Work>,
+    privilege: Privilege,
+}
+
+impl Link for Played {
+    fn described(&self) -> Text {
+        Text::new("a host")
+    }
+
+    fn system(&self) -> System {
+        System::Esxi
+    }
+
+    async fn batch(&self, sources: &[Source], sections: &mpsc::Sender<Section>) -> Result<(), BatchError> {
+        let began = Instant::now();
+        for index in 0..sources.len() {
+            sleep(COMMAND).await;
+            let outcome = Outcome::Exit(0);
+            let (stdout, stderr) = (vec![], vec![]);
+            let section = Section { index, outcome, duration: None, stdout, stderr, cut: 0, command: None };
+            let _ = sections.send(section).await;
+        }
+        self.work.0.lock().expect("not poisoned").push((began, began.elapsed()));
+        Ok(())
+    }
+
+    async fn stream(&self, _: &str) -> Result<Exec, TransportError> {
+        panic!("there is no stream of an ESXi host")
+    }
+
+    fn privilege(&self) -> &Privilege {
+        &self.privilege
+    }
+
+    async fn closed(&self) -> Text {
+        std::future::pending().await
+    }
+
+    async fn close(self) {}
+}
+
+struct Plays(Arc<Work>);
+
+impl Connector for Plays {
+    type Link = Played;
+
+    async fn connect(&self) -> Result<Played, Failure> {
+        Ok(Played { work: Arc::clone(&self.0), privilege: Privilege::default() })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_works_at_most_a_tenth_of_the_time_for_us() {
+    let one = |name, pace| Probe {
+        name,
+        title: "",
+        privilege_adds: "",
+        pace,
+        sources: &[Source { name: "test.one", read: Read::Command { argv: &[Word::Plain("esxcli")], keep: None } }],
+        parse: |_| vec![],
+    };
+    let mut probes = Vec::new();
+    for name in ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t"] {
+        probes.extend([one(name, Pace::Fast), one(name, Pace::Medium), one(name, Pace::Slow)]);
+    }
+    let work = Arc::new(Work::default());
+    let (sender, mut messages) = mpsc::channel(64);
+    let (commands, received) = mpsc::channel(4);
+    let cancelled = CancellationToken::new();
+    let esxi: Arc<[Probe]> = Arc::from(probes);
+    let options = Options { probes: Arc::from([]), esxi, period: Duration::from_secs(1) };
+    let connector = Plays(Arc::clone(&work));
+    let poller = Poller::new(TargetId::new("esx"), connector, options, sender, received, cancelled.clone());
+    let task = tokio::spawn(poller.run());
+    let consumer = tokio::spawn(async move { while messages.recv().await.is_some() {} });
+    let start = Instant::now();
+    sleep(Duration::from_hours(2)).await;
+    let spent = |work: &Work| work.0.lock().expect("not poisoned").iter().map(|(_, spent)| *spent).sum::<Duration>();
+    let two_hours = spent(&work);
+    assert!(two_hours * 10 <= start.elapsed() + Duration::from_mins(2), "{two_hours:?} of two hours");
+    assert!(two_hours * 11 >= start.elapsed(), "it is read as often as it may be: {two_hours:?}");
+    // What is asked for is read at once, all of it, and paid for afterwards.
+    let before = work.0.lock().expect("not poisoned").len();
+    commands.send(poller::Command::ReadNow).await.expect("it listens");
+    sleep(COMMAND * 61).await;
+    assert!(work.0.lock().expect("not poisoned").len() >= before + 4);
+    sleep(Duration::from_mins(15)).await;
+    assert!(spent(&work) * 10 <= start.elapsed() + Duration::from_mins(2), "{:?}", spent(&work));
+    cancelled.cancel();
+    task.await.expect("it ends");
+    consumer.await.expect("it ends");
+}

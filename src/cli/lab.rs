@@ -5,7 +5,7 @@ use super::args::{DEFAULT_SEED, Global};
 use super::{Failure, Session, library};
 use crate::config::error::suggestion;
 use crate::config::inventory::{Access, Links};
-use crate::config::{Defect, Inventory, Kind, Settings, Target};
+use crate::config::{Defect, Inventory, Settings, Target};
 use crate::engine::plan::TargetPlan;
 use crate::engine::{settings, targets};
 use crate::lab::scenario::{self, Scenario};

@@ -124,7 +124,7 @@ fn difference(path: &Path, before: &Dictionary, after: &Dictionary, changes: &[A
         }
         shown.extend(new.iter().filter(|(_, text)| !stays(text, &old)).map(|(at, text)| (*at, '+', text.clone())));
     }
-    shown.sort();
+    shown.sort_by_key(|(at, sign, _)| (*at, *sign == '+'));
     let mut text = format!("{}\n", clean_line(&path.display().to_string()));
     for (at, sign, line) in shown {
         let _ = writeln!(text, "  {sign} {at:>4}  {line}");

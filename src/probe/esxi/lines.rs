@@ -34,13 +34,11 @@ pub fn is_rest_of(length: usize, next: &str) -> bool {
 /// True if a name is the same but for letter case and everything that is no letter or digit: `MACAddress` is
 /// `MAC Address`.
 pub fn same_name(left: &str, right: &str) -> bool {
-    let plain = |text: &'_ str| -> Vec<u8> { text.bytes().filter(|byte| is_letter(*byte)).collect() };
-    // Most names differ in their first letter, and equal ones are mostly equal as they stand.
-    if left == right {
-        return true;
+    fn plain(text: &str) -> impl Iterator<Item = u8> {
+        text.bytes().filter(|byte| is_letter(*byte)).map(|byte| byte.to_ascii_lowercase())
     }
-    let first = |text: &str| text.bytes().find(|byte| is_letter(*byte)).map(|byte| byte.to_ascii_lowercase());
-    first(left) == first(right) && plain(left).eq_ignore_ascii_case(&plain(right))
+    // Most names differ in their first letter, and equal ones are mostly equal as they stand.
+    left == right || plain(left).eq(plain(right))
 }
 
 fn is_letter(byte: u8) -> bool {

@@ -61,7 +61,7 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
         let text = raw.trim();
         if let Some(id) = text.strip_prefix("switch ").filter(|_| port.is_none() || text.ends_with(')')) {
             finish(&mut facts, port.take());
-            switch = id.split(" (").next().unwrap_or(id).trim().to_owned();
+            id.split(" (").next().unwrap_or(id).trim().clone_into(&mut switch);
             is_named = false;
             property = Property::Other;
             continue;
@@ -174,7 +174,7 @@ fn detail(facts: &mut Facts<'_>, port: &mut Port, property: Property, key: &str,
         }
         (Property::Teaming, "active") => facts.say(&port.entity, Attribute::ActiveUplinks, Some(uplinks(value)), line),
         (Property::Teaming, "standby") => {
-            facts.say(&port.entity, Attribute::StandbyUplinks, Some(uplinks(value)), line)
+            facts.say(&port.entity, Attribute::StandbyUplinks, Some(uplinks(value)), line);
         }
         (Property::Vlan, "ranges") => port.ranges = Some(value.trim_end_matches(';').trim().to_owned()),
         (Property::Statistics, name) if !value.is_empty() && !name.contains(' ') => {

@@ -51,6 +51,10 @@ pub(super) fn facts(observation: &Observation, vm: &Entity, devices: &[&Object<'
         say(device.object("connectable"), "connected", Attribute::DeviceConnected, reply::flag);
         say(Some(device), "macAddress", Attribute::HardwareAddress, mac);
         say(Some(device), "deviceProtocol", Attribute::DeviceProtocol, reply::text);
+        if let Some(sriov) = device.object("sriovBacking") {
+            say(sriov.object("virtualFunctionBacking"), "id", Attribute::BackingFunction, function);
+            say(sriov.object("physicalFunctionBacking"), "id", Attribute::ParentFunction, function);
+        }
         let Some(backing) = device.object("backing") else { continue };
         let say_backing = &mut |name, attribute, read| say(Some(backing), name, attribute, read);
         say_backing("systemId", Attribute::BackingSystem, reply::text);
@@ -76,10 +80,6 @@ pub(super) fn facts(observation: &Observation, vm: &Entity, devices: &[&Object<'
                 say(Some(backing), "deviceName", Attribute::PortGroupKey, reply::text);
             }
             None => {}
-        }
-        if let Some(sriov) = device.object("sriovBacking") {
-            say(sriov.object("virtualFunctionBacking"), "id", Attribute::BackingFunction, function);
-            say(sriov.object("physicalFunctionBacking"), "id", Attribute::ParentFunction, function);
         }
         let allowed: Vec<Text> = backing.objects("allowedDevice").into_iter().filter_map(allowed).collect();
         if !allowed.is_empty() {

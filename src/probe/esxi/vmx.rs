@@ -38,13 +38,12 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
             Some((line, vms::dashed(value.trim().trim_matches('"'))?)).filter(|_| is_it)
         });
         let path = State::Known(item.name.into());
-        match uuid {
-            Some((line, uuid)) => facts.say(&vms::vm(Some(&uuid), ""), Attribute::VmxPath, Some(path), line),
-            None => {
-                let file = Entity::FileLine { file: Text::new(item.name), line: 1 };
-                let state = State::NotPublished(Text::new("this VMX: it has no uuid.bios, so its VM is not known"));
-                facts.say(&file, Attribute::FileText, Some(state), 0);
-            }
+        if let Some((line, uuid)) = uuid {
+            facts.say(&vms::vm(Some(&uuid), ""), Attribute::VmxPath, Some(path), line);
+        } else {
+            let file = Entity::FileLine { file: Text::new(item.name), line: 1 };
+            let state = State::NotPublished(Text::new("this VMX: it has no uuid.bios, so its VM is not known"));
+            facts.say(&file, Attribute::FileText, Some(state), 0);
         }
     }
     facts.said

@@ -17,8 +17,20 @@ mod software;
 mod sriov;
 pub mod statistics;
 pub mod table;
-mod vim_dump;
 pub mod version;
+mod advanced;
+mod config_files;
+mod firewall;
+mod kernel_settings;
+mod logs;
+mod net_dvs;
+pub mod vim_dump;
+mod vm_config;
+mod vm_devices;
+mod vmknics;
+mod vms;
+mod vmx;
+mod vswitches;
 
 use super::Probe;
 pub use mask::masked;
@@ -38,4 +50,17 @@ pub const PROBES: &[Probe] = &[
     modules::PROBE,
     software::PROBE,
     hardware::PROBE,
+    // VMs, networks, settings, logs.
+    vms::PROBE,
+    vm_config::PROBE,
+    vmx::PROBE,
+    vswitches::PROBE,
+    net_dvs::PROBE,
+    vmknics::PROBE,
+    firewall::PROBE,
+    advanced::PROBE,
+    kernel_settings::PROBE,
+    config_files::PROBE,
+    logs::VMKERNEL,
+    logs::VMWARE,
 ];

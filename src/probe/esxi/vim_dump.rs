@@ -142,8 +142,8 @@ impl<'a> Reader<'a> {
         }
         let rest = self.rest();
         match rest.chars().next()? {
-            '{' => self.object(kind),
-            '[' => self.array(),
+            '{' => Some(self.object(kind)),
+            '[' => Some(self.array()),
             '"' => Some(Node::Scalar(self.string('"'))),
             '\'' => Some(Node::Scalar(self.string('\''))),
             _ => {
@@ -181,7 +181,7 @@ impl<'a> Reader<'a> {
         value
     }
 
-    fn object(&mut self, kind: &'a str) -> Option<Node<'a>> {
+    fn object(&mut self, kind: &'a str) -> Node<'a> {
         let mut object = Object { kind, line: self.line, fields: Vec::new() };
         self.step(1);
         self.depth += 1;
@@ -216,10 +216,10 @@ impl<'a> Reader<'a> {
             object.fields.push((key, line, node));
         }
         self.depth -= 1;
-        Some(Node::Object(object))
+        Node::Object(object)
     }
 
-    fn array(&mut self) -> Option<Node<'a>> {
+    fn array(&mut self) -> Node<'a> {
         let mut nodes = Vec::new();
         self.step(1);
         self.depth += 1;
@@ -249,7 +249,7 @@ impl<'a> Reader<'a> {
             }
         }
         self.depth -= 1;
-        Some(Node::Array(nodes))
+        Node::Array(nodes)
     }
 }
 

@@ -71,7 +71,7 @@ fn help_version_and_wrong_usage_have_their_statuses() {
             "--theme: unknown theme \"defualt\"; did you mean \"default\"? (known here: default, dark, light,",
         ),
         (&["--glyphs", "dots", "themes"], "--glyphs: unknown glyphs \"dots\"; known here: braille, block, ascii"),
-        (&["snapshot", "offline:/tmp/x"], "reading saved outputs (offline:PATH) is not built yet"),
+        (&["snapshot", "offline:"], "\"offline:\" names no file; write offline:FILE"),
         (&["snapshot", "--", "-oProxyCommand=x"], "begins with a hyphen"),
         (&["snapshot", "a\nb"], "holds a control character"),
         (&["snapshot"], "none is given and the inventory is empty"),

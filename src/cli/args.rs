@@ -36,7 +36,7 @@ pub struct Arguments {
 
 const TARGET_HELP: &str = "\
 TARGET is a name of the inventory, an OpenSSH alias, user@host[:port], `local` for this machine, or
-`offline:FILE` for what `collector` or `snapshot --out` saved.
+`offline:FILE` for what the script of `collector` saved.
 A target that is named like a command is given after `--`: rdmascope -- doctor
 
 Exit status: 0 done, 1 findings, 2 wrong usage or configuration, 3 evidence incomplete";

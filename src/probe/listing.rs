@@ -53,12 +53,21 @@ impl Listing {
         let vm = |line: &str| -> Option<(String, String)> {
             let digits = line.bytes().take_while(u8::is_ascii_digit).count();
             let rest = line[digits..].strip_prefix(' ').filter(|_| digits > 0)?;
-            // The last bracket that begins a datastore with a path behind it, as a greedy pattern finds it.
-            rest.rmatch_indices('[').find_map(|(open, _)| {
-                let (datastore, path) = rest[open + 1..].split_once(']')?;
-                let path = path.strip_prefix(' ')?;
-                let path = &path[..path.rfind(".vmx ")? + ".vmx".len()];
-                (!needs_directory || path.contains('/')).then(|| (datastore.to_owned(), path.to_owned()))
+            // First as a whole row: the file stands behind at least two blanks and before the guest and `vmx-19`. Names,
+            // directories and annotations may hold brackets and `.vmx`, too.
+            [true, false].into_iter().find_map(|as_row| {
+                rest.rmatch_indices('[').filter(|(open, _)| !as_row || rest[..*open].ends_with("  ")).find_map(
+                    |(open, _)| {
+                        let (datastore, path) = rest[open + 1..].split_once(']')?;
+                        let path = path.strip_prefix(' ')?;
+                        let (end, _) = path.rmatch_indices(".vmx").find(|(at, ending)| {
+                            let after = &path[at + ending.len()..];
+                            if as_row { is_rest_of_row(after) } else { after.starts_with(' ') }
+                        })?;
+                        let path = &path[..end + ".vmx".len()];
+                        (!needs_directory || path.contains('/')).then(|| (datastore.to_owned(), path.to_owned()))
+                    },
+                )
             })
         };
         match self {
@@ -118,12 +127,24 @@ impl Listing {
             Self::Vms => (&["vim-cmd", "vmsvc/getallvms"], "sed -n 's/^\\([0-9][0-9]*\\) .*/\\1/p'"),
             Self::VmxFiles => (
                 &["vim-cmd", "vmsvc/getallvms"],
-                "sed -n 's/^[0-9][0-9]* .*\\[\\([^]]*\\)\\] \\(.*\\.vmx\\) .*/\\/vmfs\\/volumes\\/\\1\\/\\2/p'",
+                "sed -n -e 's/^[0-9][0-9]* .*  \\[\\([^]]*\\)\\] \\(.*\\.vmx\\)  *[^ ][^ ]*  *vmx-[0-9].*/\\/vmfs\\/volumes\\/\\1\\/\\2/p;t' \
+                 -e 's/^[0-9][0-9]* .*\\[\\([^]]*\\)\\] \\(.*\\.vmx\\) .*/\\/vmfs\\/volumes\\/\\1\\/\\2/p'",
             ),
             Self::VmDirectories => (
                 &["vim-cmd", "vmsvc/getallvms"],
-                "sed -n 's/^[0-9][0-9]* .*\\[\\([^]]*\\)\\] \\(.*\\)\\/[^/]*\\.vmx .*/\\/vmfs\\/volumes\\/\\1\\/\\2/p'",
+                "sed -n -e 's/^[0-9][0-9]* .*  \\[\\([^]]*\\)\\] \\(.*\\)\\/[^/]*\\.vmx  *[^ ][^ ]*  *vmx-[0-9].*/\\/vmfs\\/volumes\\/\\1\\/\\2/p;t' \
+                 -e 's/^[0-9][0-9]* .*\\[\\([^]]*\\)\\] \\(.*\\)\\/[^/]*\\.vmx .*/\\/vmfs\\/volumes\\/\\1\\/\\2/p'",
             ),
         }
     }
+}
+
+/// True for what stands behind the file in a row of VMs: blanks, a word for the guest, blanks, the hardware version.
+fn is_rest_of_row(after: &str) -> bool {
+    let guest = after.trim_start_matches(' ');
+    let Some((word, version)) = guest.split_once(' ') else { return false };
+    let version = version.trim_start_matches(' ').strip_prefix("vmx-");
+    guest.len() < after.len()
+        && !word.is_empty()
+        && version.is_some_and(|version| version.starts_with(|first: char| first.is_ascii_digit()))
 }

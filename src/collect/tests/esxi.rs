@@ -97,6 +97,7 @@ fn names_are_the_same_by_sed_and_by_ourselves() {
     let files = Listing::VmxFiles.names(VMS);
     assert_eq!(files[1], "/vmfs/volumes/my store 2/gpu vm [a100] 1/gpu vm.vmx");
     assert_eq!(files[2], "/vmfs/volumes/ds/a] b/a.vmx");
+    assert_eq!(files[3], "/vmfs/volumes/ds/n/n.vmx");
     assert_eq!(files.len(), 5);
     assert_eq!(Listing::VmDirectories.names(VMS).len(), 4);
 }

@@ -13,6 +13,8 @@ mod vim;
 mod vm;
 
 #[cfg(test)]
+mod reading;
+#[cfg(test)]
 mod tests;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -5,22 +5,21 @@ pub mod block;
 mod dcb;
 pub mod each;
 mod lines;
+mod mask;
 pub mod modules;
 mod nics;
 mod rdma;
+mod reply;
 mod software;
 mod sriov;
 pub mod statistics;
 pub mod table;
-
-mod reply;
 
 mod advanced;
 mod config_files;
 mod firewall;
 mod kernel_settings;
 mod logs;
-mod mask;
 mod net_dvs;
 pub mod vim_dump;
 mod vm_config;

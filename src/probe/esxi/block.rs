@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn nested_records_are_parted_by_empty_lines() {
-        let moved: String = NESTED.lines().map(|line| format!("    {line}\r\n")).collect();
+        let moved = format!("    {}", NESTED.trim_end().replace('\n', "\r\n    "));
         for text in [NESTED, &moved] {
             let blocks = blocks(text, 1);
             assert_eq!(blocks.len(), 2, "{text}");

@@ -75,7 +75,7 @@ fn errors<'a>(stderr: &'a str, name: &str) -> &'a str {
 }
 
 fn after<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
-    Some(line.trim_end_matches(['\n', '\r']).strip_prefix(mark)?.strip_prefix(' ')?)
+    line.trim_end_matches(['\n', '\r']).strip_prefix(mark)?.strip_prefix(' ')
 }
 
 #[cfg(test)]

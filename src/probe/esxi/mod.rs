@@ -4,16 +4,20 @@ pub mod address;
 pub mod block;
 mod dcb;
 pub mod each;
+mod hardware;
 mod lines;
 mod mask;
 pub mod modules;
 mod nics;
+mod pci;
 mod rdma;
+mod reboot;
 mod reply;
 mod software;
 mod sriov;
 pub mod statistics;
 pub mod table;
+pub mod version;
 
 mod advanced;
 mod config_files;
@@ -34,6 +38,8 @@ pub use mask::masked;
 
 /// All probes of an ESXi host.
 pub const PROBES: &[Probe] = &[
+    version::PROBE,
+    pci::PROBE,
     rdma::PROBE,
     nics::PROBE,
     nics::NODES,
@@ -57,4 +63,5 @@ pub const PROBES: &[Probe] = &[
     config_files::PROBE,
     logs::VMKERNEL,
     logs::VMWARE,
+    hardware::PROBE,
 ];

@@ -79,18 +79,14 @@ fn option_facts(observation: &Observation) -> Vec<Fact> {
         }
         let found =
             (item.first..).zip(item.output.lines()).find_map(|(number, line)| Some((number, option_string(line)?)));
-        match found {
-            Some((line, options)) => facts.say(&entity, Attribute::ModuleOptions, Some(reply::text(options)), line),
-            None => {
-                let said = item.output.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
-                let state = if said.is_empty() {
-                    State::Failed(Text::new("esxcfg-module printed nothing"))
-                } else {
-                    reply::not_understood(said)
-                };
-                facts.say(&entity, Attribute::ModuleOptions, Some(state), 0);
-            }
-        }
+        let (line, state) = if let Some((line, options)) = found {
+            (line, reply::text(options))
+        } else {
+            let said = item.output.lines().map(str::trim).find(|line| !line.is_empty());
+            let nothing = || State::Failed(Text::new("esxcfg-module printed nothing"));
+            (0, said.map_or_else(nothing, reply::not_understood))
+        };
+        facts.say(&entity, Attribute::ModuleOptions, Some(state), line);
     }
     facts.said
 }
@@ -248,7 +244,7 @@ trust_state  int                   Port policy to calculate the switch priority
                     .description
                     .ends_with("one for each priority. Name of nothing: a line that begins at the margin")
             );
-            assert_eq!(found[2].line, 7);
+            assert_eq!(found[2].line as usize, text.lines().count(), "the last line");
         }
     }
 

@@ -123,10 +123,12 @@ fn vmknic_facts(observation: &Observation, devices: &[Text]) -> Vec<Fact> {
     facts.said
 }
 
+/// Protocols with the titles of their columns.
+const PROTOCOLS: [(Attribute, &[&str]); 3] =
+    [(Attribute::RoceV1, &["RoCE v1"]), (Attribute::RoceV2, &["RoCE v2"]), (Attribute::Iwarp, &["iWARP"])];
+
 fn protocol_facts(observation: &Observation, devices: &[Text]) -> Vec<Fact> {
     let mut facts = Facts::of(observation);
-    const PROTOCOLS: [(Attribute, &[&str]); 3] =
-        [(Attribute::RoceV1, &["RoCE v1"]), (Attribute::RoceV2, &["RoCE v2"]), (Attribute::Iwarp, &["iWARP"])];
     if let Some(state) = reply::trouble(observation) {
         for device in devices {
             for (attribute, _) in PROTOCOLS {

@@ -120,7 +120,7 @@ impl Head {
     fn by_rule(lines: &[Line], at: usize) -> Self {
         let runs = runs(&lines[at].text);
         let above = at.checked_sub(1).map_or("", |above| &*lines[above].text);
-        Self { titles: trimmed(cells(above, &runs)), runs, rows: at + 1 }
+        Self { titles: trimmed(&cells(above, &runs)), runs, rows: at + 1 }
     }
 
     /// The head of a table without a rule: the first line that begins with the first of the known titles and holds most
@@ -149,12 +149,12 @@ impl Head {
             }
             let ends = starts.iter().skip(1).map(|next| next - 1).chain([usize::MAX]);
             let runs: Vec<(usize, usize)> = starts.iter().copied().zip(ends).collect();
-            Some(Self { titles: trimmed(cells(text, &runs)), runs, rows: at + 1 })
+            Some(Self { titles: trimmed(&cells(text, &runs)), runs, rows: at + 1 })
         })
     }
 }
 
-fn trimmed(cells: Vec<String>) -> Vec<String> {
+fn trimmed(cells: &[String]) -> Vec<String> {
     cells.iter().map(|title| title.trim().to_owned()).collect()
 }
 
@@ -194,7 +194,7 @@ fn cells(line: &str, runs: &[(usize, usize)]) -> Vec<String> {
             place = start;
         }
         if !blank(place - 1) && !blank(place) {
-            let over = (place..).find(|place| blank(*place)).unwrap_or(place);
+            let over = (place..characters.len()).find(|place| blank(*place)).unwrap_or(characters.len());
             let next = (over..characters.len()).find(|place| !blank(*place)).unwrap_or(over);
             let moved = next.min(over + (start - end.min(start)));
             shift += moved - place;

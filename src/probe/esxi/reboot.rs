@@ -1,0 +1,73 @@
+//! What waits for a reboot of a host. The host does not say it; it follows from what is configured against what is: the
+//! owner of a PCI function, passthrough that is enabled and not active, boot-time settings.
+
+use super::block::Block;
+use super::pci::{self, Enabled};
+use super::reply;
+use super::table::Table;
+use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
+
+/// The most things that are named; a host with more has another trouble.
+const MOST: usize = 32;
+
+/// The fact of the host, from the list of PCI functions as it came and as blocks. It is empty only if everything that could wait was read and nothing does.
+pub fn pending(
+    list: &Observation,
+    blocks: &[Block<'_>],
+    enabled: &Result<Enabled, State<Value>>,
+    settings: &Observation,
+) -> Fact {
+    let mut waiting = owners(blocks, enabled.as_ref().ok());
+    waiting.extend(boot_settings(settings));
+    waiting.truncate(MOST);
+    let state = if waiting.is_empty() {
+        // Versions without the list of passthrough have nothing in it that could wait.
+        let passthrough = enabled.as_ref().err().filter(|state| !matches!(state, State::NotPublished(_)));
+        let unread = reply::trouble(list).or_else(|| passthrough.cloned()).or_else(|| reply::trouble(settings));
+        unread.unwrap_or(State::Empty)
+    } else {
+        State::Known(Value::List(waiting))
+    };
+    list.fact(Entity::Host, Attribute::RebootPending, state, 0)
+}
+
+fn owners(blocks: &[Block<'_>], enabled: Option<&Enabled>) -> Vec<Text> {
+    let is_named = |owner: &str| !owner.is_empty() && !owner.eq_ignore_ascii_case("unknown");
+    let mut waiting = Vec::new();
+    for block in blocks {
+        let Some(address) = pci::address(block) else { continue };
+        let configured = block.get(&["Configured Owner"]).unwrap_or("");
+        let current = block.get(&["Current Owner"]).unwrap_or("");
+        let is_enabled = enabled.and_then(|enabled| enabled.get(&address)).map(|(enabled, _)| *enabled);
+        // A record of a function that was taken out and put back looks the same as one that waits.
+        if is_named(configured) && is_named(current) && configured != current {
+            waiting.push(format!("{address}: owner {configured} configured, {current} now (or its record is stale)"));
+        } else if is_enabled == Some(true) && is_named(current) && !current.starts_with("VM Pass") {
+            waiting.push(format!("{address}: passthrough enabled, not active ({current} owns it)"));
+        }
+    }
+    waiting.iter().map(|words| Text::new(words)).collect()
+}
+
+/// Settings whose configured value is not in force. Where the default is configured the kernel chooses by itself, and
+/// what it chose can look different; only for a yes or no it cannot.
+fn boot_settings(settings: &Observation) -> Vec<Text> {
+    if reply::trouble(settings).is_some() {
+        return Vec::new();
+    }
+    let titles = &["Name", "Type", "Configured", "Runtime", "Default", "Description"];
+    let table = Table::read(&settings.stdout, 1, titles).unwrap_or_default();
+    let of = |row, title| table.get(row, &[title]);
+    table
+        .rows()
+        .iter()
+        .filter_map(|row| {
+            let (name, configured, runtime) = (of(row, "Name")?, of(row, "Configured")?, of(row, "Runtime")?);
+            let is_default = of(row, "Default").is_some_and(|default| default.eq_ignore_ascii_case(configured));
+            let is_flag = of(row, "Type").is_some_and(|kind| kind.eq_ignore_ascii_case("bool"));
+            let differs = !configured.is_empty() && !runtime.is_empty() && !configured.eq_ignore_ascii_case(runtime);
+            (differs && (is_flag || !is_default))
+                .then(|| Text::new(&format!("kernel setting {name}: {configured} configured, {runtime} now")))
+        })
+        .collect()
+}

@@ -13,6 +13,8 @@ mod vim;
 mod vm;
 
 #[cfg(test)]
+mod reading;
+#[cfg(test)]
 mod tests;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -164,6 +166,7 @@ impl Host {
                     lines[lines.len().saturating_sub(count)..].iter().map(|line| format!("{line}\n")).collect()
                 })
             }
+            ["grep", rest @ ..] => return Some(self.grep(rest, login)),
             ["ls", paths @ ..] => Ok(self.ls(paths)),
             ["id", "-u"] => Ok("0\n".to_owned()),
             ["true"] => Ok(String::new()),
@@ -186,6 +189,25 @@ impl Host {
             }
         }
         Ok(text)
+    }
+
+    /// `grep -F -e TEXT ... FILE`: nothing found is no complaint, but status 1.
+    fn grep(&self, words: &[&str], login: &Login) -> Said {
+        let (mut texts, mut files) = (Vec::new(), Vec::new());
+        let mut rest = words.iter().copied();
+        while let Some(word) = rest.next() {
+            match word {
+                "-e" => texts.extend(rest.next()),
+                word if word.starts_with('-') => {}
+                word => files.push(word),
+            }
+        }
+        let content = self
+            .cat(&files, login)
+            .map_err(|complaint| complaint.replace("cat: can't open '", "grep: ").replace("':", ":"))?;
+        let lines = content.lines().filter(|line| texts.iter().any(|text| line.contains(text)));
+        let found: String = lines.map(|line| format!("{line}\n")).collect();
+        if found.is_empty() { Err(String::new()) } else { Ok(found) }
     }
 
     fn ls(&self, paths: &[&str]) -> String {
@@ -351,7 +373,7 @@ impl Machine for Host {
             Some(Ok(stdout)) => Answer { stdout, ..Answer::default() },
             Some(Err(complaint)) => {
                 // Complaints of `esxcli` stand in either output, by the version.
-                let text = format!("{complaint}\n");
+                let text = if complaint.is_empty() { String::new() } else { format!("{complaint}\n") };
                 let on_stdout = state.release == Release::Seven && program == "esxcli";
                 let (stdout, stderr) = if on_stdout { (text, String::new()) } else { (String::new(), text) };
                 Answer { stdout, stderr, status: 1, ..Answer::default() }

@@ -1,1 +1,257 @@
-//! Tests of the hosts.
+//! Tests of the hosts: what they print, that a trouble shows everywhere it should and leaves nothing behind.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::*;
+use crate::lab::guest::{data_centre_by, pvrdma_guests};
+
+/// Both hosts by a clock that stands.
+struct Pair {
+    hosts: Vec<Arc<dyn Machine>>,
+    clock: Clock,
+}
+
+impl Pair {
+    fn new() -> Self {
+        let clock = Clock::standing();
+        Self { hosts: hosts_by(7, pvrdma_guests(7), &clock), clock }
+    }
+
+    fn run(&self, index: usize, line: &str) -> Answer {
+        let words = shlex::split(line).expect("words");
+        self.hosts[index].run(&words, &Login { user: "root".to_owned(), is_root: true })
+    }
+
+    fn says(&self, index: usize, line: &str) -> String {
+        let answer = self.run(index, line);
+        assert_eq!((answer.status, answer.stderr.as_str()), (0, ""), "{line}");
+        answer.stdout
+    }
+
+    fn suffer(&self, index: usize, trouble: HostTrouble, on: bool) {
+        self.hosts[index].suffer(Trouble::Host(trouble), on);
+    }
+
+    fn number(&self, index: usize, line: &str, label: &str) -> u64 {
+        let text = self.says(index, line);
+        let value = text.lines().find_map(|line| line.trim().strip_prefix(label)?.strip_prefix(": "));
+        value.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{label} in {text}"))
+    }
+}
+
+/// Everything that can be asked.
+const LINES: &[&str] = &[
+    "vmware -v",
+    "vmware -l",
+    "uname -s",
+    "esxcli system version get",
+    "esxcli system hostname get",
+    "esxcli system uuid get",
+    "esxcli system module list",
+    "esxcli system module get -m nmlx5_core",
+    "esxcli system module parameters list -m nmlx5_core",
+    "esxcli system settings advanced list",
+    "esxcli system settings advanced list -o /Net/PVRDMAVmknic",
+    "esxcli system settings kernel list",
+    "esxcli system settings kernel list -o disableACSCheck",
+    "esxcli software vib list",
+    "esxcli software component list",
+    "esxcli hardware pci list",
+    "esxcli hardware pci pcipassthru list",
+    "esxcli hardware memory get",
+    "esxcli hardware cpu global get",
+    "esxcli graphics host get",
+    "esxcli rdma device list",
+    "esxcli rdma device vmknic list",
+    "esxcli rdma device protocol list",
+    "esxcli rdma device stats get -d vmrdma0",
+    "esxcli network nic list",
+    "esxcli network nic get -n vmnic2",
+    "esxcli network nic stats get -n vmnic2",
+    "esxcli network nic pauseParams list",
+    "esxcli network nic dcb status get -n vmnic2",
+    "esxcli network sriovnic list",
+    "esxcli network sriovnic vf list -n vmnic2",
+    "esxcli network vswitch standard list",
+    "esxcli network vswitch standard portgroup list",
+    "esxcli network vswitch dvs vmware list",
+    "esxcli network ip interface list",
+    "esxcli network ip interface ipv4 get",
+    "esxcli network firewall ruleset list --ruleset-id=pvrdma",
+    "esxcli vm process list",
+    "net-dvs -l",
+    "esxcfg-module -g nmlx5_core",
+    "lspci -p",
+    "vsish -e get /net/pNics/vmnic2/properties",
+    "vim-cmd vmsvc/getallvms",
+    "tail -n 400 /var/log/vmkernel.log",
+    "cat /etc/vmware/config",
+    "cat /etc/rc.local.d/local.sh",
+];
+
+#[test]
+fn everything_has_an_answer_on_both_releases_without_holes() {
+    let pair = Pair::new();
+    for index in 0..2 {
+        for line in LINES {
+            let text = pair.says(index, line);
+            assert!(!text.is_empty() && text.ends_with('\n'), "{line}");
+            if !line.starts_with("vim-cmd") && !line.starts_with("vsish") {
+                assert!(!text.contains("{name}") && !text.contains(" {"), "{line}: {text}");
+            }
+        }
+        let numbers: Vec<String> = pair
+            .says(index, "vim-cmd vmsvc/getallvms")
+            .lines()
+            .filter_map(|line| line.split(' ').next()?.parse::<u32>().ok().map(|number| number.to_string()))
+            .collect();
+        assert_eq!(numbers.len(), 2);
+        for number in numbers {
+            for command in
+                ["get.summary", "get.config", "device.getdevices", "power.getstate", "snapshot.get", "get.guest"]
+            {
+                let text = pair.says(index, &format!("vim-cmd vmsvc/{command} {number}"));
+                let count = |sign| text.matches(sign).count();
+                assert_eq!((count('{'), count('[')), (count('}'), count(']')), "{command}: {text}");
+            }
+        }
+        assert_eq!(pair.run(index, "esxcli rdma device stats get").status, 1);
+        assert_eq!(pair.run(index, "esxcli network nic get -n vmnic9").status, 1);
+        assert_eq!(pair.run(index, "esxcli fantasy list").status, 1);
+        assert_eq!(pair.run(index, "nvidia-smi").status, 127);
+        assert_eq!(pair.says(index, "localcli network nic list"), pair.says(index, "esxcli network nic list"));
+    }
+}
+
+#[test]
+fn formats_are_those_of_the_release() {
+    let pair = Pair::new();
+    let has = |index, line, text: &str| pair.says(index, line).contains(text);
+    assert_eq!(pair.says(0, "vmware -v"), "VMware ESXi 7.0.3 build-19482537\n");
+    assert_eq!(pair.says(1, "vmware -v"), "VMware ESXi 8.0.3 build-24022510\n");
+    assert!(has(0, "esxcli hardware pci list", "   VMkernel Name: vmnic2\n"));
+    assert!(!has(1, "esxcli hardware pci list", "   VMkernel Name: v"));
+    assert!(has(0, "esxcli network sriovnic vf list -n vmnic2", "00000:094:00.2"));
+    assert!(has(1, "esxcli network sriovnic vf list -n vmnic2", "0000:5e:00.2"));
+    assert!(has(1, "esxcli network firewall ruleset list", "Allowed IP configurable"));
+    assert!(has(1, "tail -n 400 /var/log/vmkernel.log", " In(182) vmkernel: cpu"));
+    assert!(!has(0, "tail -n 400 /var/log/vmkernel.log", "In(182)"));
+    assert!(has(0, "esxcli network nic get -n vmnic2", "         Bus Info: 0000:5e:00:0\n"));
+}
+
+#[test]
+fn guests_are_found_on_their_hosts() {
+    let pair = Pair::new();
+    let login = Login { user: "root".to_owned(), is_root: true };
+    for (index, guest) in data_centre_by(7, &Clock::standing()).iter().take(2).enumerate() {
+        let text = |path: &str| String::from_utf8(guest.read(path, &login).expect(path)).expect("text");
+        let uuid = text("/sys/class/dmi/id/product_uuid").trim().to_lowercase();
+        let mac = text("/sys/class/net/ens192/address").trim().to_owned();
+        let name = guest.name();
+        let vmx = pair.says(index, &format!("cat /vmfs/volumes/datastore1/{name}/{name}.vmx"));
+        assert!(vmx.contains(&format!("uuid.bios = \"{}\"", Vm::spaced(&uuid))), "{vmx}");
+        assert!(vmx.contains(&format!("ethernet1.generatedAddress = \"{mac}\"")), "{vmx}");
+        let config = pair.says(index, &format!("vim-cmd vmsvc/get.config {}", index + 1));
+        assert!(config.contains(&format!("uuid = \"{uuid}\"")) && config.contains("VirtualVmxnet3Vrdma"), "{config}");
+    }
+}
+
+#[test]
+fn the_edited_vm_has_its_faults() {
+    let pair = Pair::new();
+    let vmx = pair.says(1, "cat '/vmfs/volumes/datastore1/pv c/pv c.vmx'");
+    for text in
+        ["pvrdma0.present TRUE", "“64”", "\"0000:af:00.0\"    #", "msg.autoanswer", "msg.autoAnswer", "\u{feff}"]
+    {
+        assert!(vmx.contains(text), "{text}");
+    }
+    assert!(pair.says(1, "vim-cmd vmsvc/power.getstate 7").ends_with("Powered off\n"));
+}
+
+#[test]
+fn a_trouble_changes_what_it_should_and_leaves_nothing_behind() {
+    use HostTrouble::*;
+    let shows: [(HostTrouble, &str, &str); 11] = [
+        (VmknicUntagged, "esxcli system settings advanced list -o /Net/PVRDMAVmknic", "   String Value:\n"),
+        (RulesetClosed, "esxcli network firewall ruleset list --ruleset-id=pvrdma", "false"),
+        (TwoUplinks, "esxcli network vswitch dvs vmware list", "   Uplinks: vmnic2, vmnic3\n"),
+        (HcaPassthrough, "esxcli hardware pci list", "0000:5e:00.0\n   Segment: 0x0000"),
+        (VlanMismatch, "net-dvs -l", "port.vlan = VLAN 200"),
+        (CeeMode, "esxcli network nic dcb status get -n vmnic2", "CEE Mode"),
+        (FirmwareOlder, "esxcli network nic get -n vmnic2", "20.33.1048"),
+        (ParameterDiffers, "esxcfg-module -g nmlx5_rdma", "options = 'pcp_force=3'"),
+        (RebootPending, "esxcli system settings kernel list -o disableACSCheck", "TRUE        FALSE"),
+        (UplinkDown, "esxcli network nic list", "Down"),
+        (HostdDead, "localcli network nic list", "vmnic2"),
+    ];
+    for index in 0..2 {
+        let pair = Pair::new();
+        let all = |pair: &Pair| LINES.iter().map(|line| pair.says(index, line)).collect::<Vec<_>>();
+        let before = all(&pair);
+        for (trouble, line, text) in shows {
+            pair.suffer(index, trouble, true);
+            assert!(pair.says(index, line).contains(text), "{trouble:?}: {}", pair.says(index, line));
+            pair.suffer(index, trouble, false);
+            assert!(all(&pair) == before, "{trouble:?}");
+        }
+    }
+}
+
+#[test]
+fn a_dead_agent_fails_esxcli_alone() {
+    let pair = Pair::new();
+    pair.suffer(0, HostTrouble::HostdDead, true);
+    for line in ["esxcli network nic list", "vim-cmd vmsvc/getallvms"] {
+        let answer = pair.run(0, line);
+        assert_eq!(answer.status, 1);
+        assert!((answer.stdout + &answer.stderr).contains("Connect to localhost failed: Connection failure."));
+    }
+    pair.says(0, "localcli rdma device list");
+    assert_eq!(pair.run(0, "localcli network nic list").by_agent, 0);
+    assert_eq!(pair.run(0, "esxcli network nic list").by_agent, 1);
+}
+
+#[test]
+fn without_its_adapter_a_host_has_no_rdma_device() {
+    let pair = Pair::new();
+    pair.suffer(0, HostTrouble::HcaPassthrough, true);
+    assert_eq!(pair.says(0, "esxcli rdma device list"), "");
+    assert!(!pair.says(0, "esxcli network nic list").contains("vmnic2"));
+    assert!(pair.says(0, "esxcli network vswitch dvs vmware list").contains("   Uplinks:\n"));
+    assert!(pair.says(0, "esxcli hardware pci pcipassthru list").contains("0000:5e:00.0     true\n"));
+}
+
+#[test]
+fn a_vm_that_moves_is_on_the_other_host_which_has_no_rdma() {
+    let pair = Pair::new();
+    pair.suffer(0, HostTrouble::VmMoved, true);
+    assert!(!pair.says(0, "vim-cmd vmsvc/getallvms").contains("pv-a"));
+    let there = pair.says(1, "vim-cmd vmsvc/getallvms");
+    assert!(there.contains("pv-a") && there.contains("pv-b"), "{there}");
+    assert!(!pair.says(0, "esxcli rdma device list").is_empty());
+    assert_eq!(pair.says(1, "esxcli rdma device list"), "");
+    pair.suffer(0, HostTrouble::VmMoved, false);
+    assert!(pair.says(0, "vim-cmd vmsvc/getallvms").contains("pv-a"));
+}
+
+#[test]
+fn counters_tell_rdma_from_tcp_and_never_go_back() {
+    let pair = Pair::new();
+    let sent = || pair.number(0, "esxcli rdma device stats get -d vmrdma0", "Bytes sent");
+    let nic = || pair.number(0, "esxcli network nic stats get -n vmnic2", "Bytes sent");
+    let at = |seconds| pair.clock.set(Duration::from_secs(seconds));
+    let (rdma, other) = (sent(), nic());
+    at(10);
+    assert!(sent() - rdma > 1_000_000_000, "it is RDMA");
+    assert!(nic() - other < 100_000_000, "the adapter does not count it");
+    pair.suffer(0, HostTrouble::VmknicUntagged, true);
+    let (rdma, other) = (sent(), nic());
+    at(20);
+    assert_eq!(sent(), rdma, "RDMA stands still");
+    assert!(nic() - other > 1_000_000_000, "it is TCP");
+    pair.suffer(0, HostTrouble::VmknicUntagged, false);
+    assert_eq!(sent(), rdma);
+    at(30);
+    assert!(sent() > rdma);
+}

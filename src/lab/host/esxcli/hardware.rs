@@ -9,6 +9,7 @@ pub fn answer(state: &State, words: &[&str], _call: &Call<'_>) -> Said {
     Ok(match words {
         ["pci", "list"] => blocks(&state.functions.iter().map(block).collect::<Vec<_>>()),
         ["pci", "pcipassthru", "list"] => passthrough(state),
+        ["platform", "get"] => platform(state),
         ["memory", "get"] => fields(&[
             ("Physical Memory", "412316860416 Bytes".to_owned()),
             ("Reliable Memory", "0 Bytes".to_owned()),
@@ -27,6 +28,22 @@ pub fn answer(state: &State, words: &[&str], _call: &Call<'_>) -> Said {
         ]),
         _ => return unknown(&[&["hardware"], words].concat()),
     })
+}
+
+/// UNSOURCED: the octets of the UUID as numbers, and the names of the fields.
+fn platform(state: &State) -> String {
+    let digits: Vec<char> = state.uuid.chars().filter(char::is_ascii_hexdigit).collect();
+    let octets: Vec<String> = digits.chunks(2).map(|pair| format!("0x{}", pair.iter().collect::<String>())).collect();
+    let fields = fields(&[
+        ("UUID", octets.join(" ")),
+        ("Product Name", "PowerEdge R750xa".to_owned()),
+        ("Vendor Name", "Dell Inc.".to_owned()),
+        ("Serial Number", format!("LAB{:04}", state.seed % 10_000)),
+        ("Enclosure Serial Number", String::new()),
+        ("BIOS Asset Tag", String::new()),
+        ("IPMI Supported", truth(true)),
+    ]);
+    format!("Platform Information\n{fields}")
 }
 
 /// Source: facts 2.3 and the capture "esxcli hardware pci list" of a host with LSI2308. From 8.0 on `VMkernel Name` is

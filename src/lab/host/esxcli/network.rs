@@ -178,6 +178,26 @@ fn stats(state: &State, uplink: &Uplink) -> String {
     format!("NIC statistics for {}\n{}", uplink.name, fields(&values.map(|(label, value)| (label, value.to_string()))))
 }
 
+/// `localcli --plugin-dir DIR networkinternal nic privstats get -n vmnic2`.
+///
+/// Source: facts 2.13, names of two of the counters; the layout and the other names are UNSOURCED.
+pub fn private_stats(state: &State, nic: Option<&str>) -> Said {
+    let name = nic.unwrap_or_default();
+    let uplink = state.uplink(name).ok_or_else(|| format!("Unable to find NIC {name}: Not found"))?;
+    let (received, sent) = traffic::uplink(state, uplink);
+    if uplink.dcb.is_none() {
+        return Ok(fields(&[("rx_pkts", (received / 1200).to_string()), ("tx_pkts", (sent / 1200).to_string())]));
+    }
+    Ok(fields(&[
+        ("rxBytesPhy", received.to_string()),
+        ("txBytesPhy", sent.to_string()),
+        ("rxPauseCtrlPhy", "0".to_owned()),
+        ("txPauseCtrlPhy", "0".to_owned()),
+        ("rxDiscardsPhy", "0".to_owned()),
+        ("outOfBuffer", "0".to_owned()),
+    ]))
+}
+
 /// Source: capture "esxcli network nic pauseParams list" of two hosts.
 fn pause(state: &State) -> String {
     let titles = [

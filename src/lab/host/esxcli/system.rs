@@ -31,7 +31,7 @@ pub fn answer(state: &State, words: &[&str], call: &Call<'_>) -> Said {
         }
         ["module", "get"] => described(module()?),
         ["module", "parameters", "list"] => parameters(module()?),
-        ["settings", "advanced", "list"] => advanced(state, option)?,
+        ["settings", "advanced", "list"] => advanced(state, option, call.option("-d", "--delta").is_some())?,
         ["settings", "kernel", "list"] => kernel(state, option)?,
         ["maintenanceMode", "get"] => "Disabled\n".to_owned(),
         _ => return unknown(&[&["system"], words].concat()),
@@ -185,9 +185,13 @@ fn settings(state: &State) -> Vec<Setting> {
 }
 
 /// Source: facts 2.17. UNSOURCED from 8.0 on: the lines `Host Specific` and `Impact`.
-fn advanced(state: &State, option: Option<&str>) -> Result<String, String> {
+fn advanced(state: &State, option: Option<&str>, changed: bool) -> Result<String, String> {
     let all = settings(state);
-    let chosen: Vec<&Setting> = all.iter().filter(|setting| option.is_none_or(|option| option == setting.0)).collect();
+    let chosen: Vec<&Setting> = all
+        .iter()
+        .filter(|setting| option.is_none_or(|option| option == setting.0))
+        .filter(|(_, _, value, default, _)| !changed || value != default)
+        .collect();
     if chosen.is_empty() {
         return Err(format!("Unable to find option {}", option.unwrap_or_default()));
     }

@@ -42,8 +42,6 @@ pub(super) struct Device<'a> {
     pub vendor: Option<u32>,
     /// Device id.
     pub device: Option<u32>,
-    /// The assignment that tells the device id.
-    pub model: Option<&'a Entry>,
 }
 
 impl Device<'_> {
@@ -121,6 +119,5 @@ fn read<'a>(vmx: &Dictionary, number: u32, parts: &[(&str, &'a Entry)]) -> Optio
         vgpu,
         vendor: told("vendorId").or(model.map(|(vendor, _)| vendor)),
         device: told("deviceId").or(model.map(|(_, device)| device)),
-        model: get("deviceId").or(allowed),
     })
 }

@@ -193,8 +193,9 @@ fn directpath(subject: &Subject<'_>) -> Vec<Found> {
         return Vec::new();
     }
     let all = devices(subject.vmx);
-    // A whole physical device of one host, not a virtual function.
-    let Some(device) = all.iter().find(|device| device.kind == Kind::Direct && device.id.is_some()) else {
+    // A whole function of one host, not a virtual one; what also has a list of models is told elsewhere.
+    let plain = |device: &&Device<'_>| device.kind == Kind::Direct && device.id.is_some() && device.allowed.is_none();
+    let Some(device) = all.iter().find(plain) else {
         return Vec::new();
     };
     let message = format!(

@@ -2,7 +2,7 @@
 
 use super::device::{Kind, devices};
 use super::{Found, Rule, Severity, at, documented, field, numbered, rule, shown};
-use crate::diagnose::lint::{HostView, Subject};
+use crate::diagnose::lint::{HostFunction, HostView, Subject};
 use crate::probe::vmx::{Dictionary, Entry};
 
 /// The rule of the decimal id.
@@ -259,11 +259,11 @@ fn not_on_host(subject: &Subject<'_>) -> Vec<Found> {
 }
 
 fn not_enabled(subject: &Subject<'_>) -> Vec<Found> {
-    on_host(subject, |function, address, entry| {
+    on_host(subject, |function, entry| {
         if function.passthrough != Some(false) {
             return None;
         }
-        let text = hexadecimal_text(address);
+        let text = shown(&function.address);
         let message = format!("{text} ({}) is not enabled for passthrough on the host", shown(&function.name));
         Some(at(entry, message).fatal(format!("{text} is not enabled for passthrough on the host")))
     })
@@ -271,7 +271,7 @@ fn not_enabled(subject: &Subject<'_>) -> Vec<Found> {
 
 fn other_device(subject: &Subject<'_>) -> Vec<Found> {
     let told = devices(subject.vmx);
-    on_host(subject, |function, address, entry| {
+    on_host(subject, |function, entry| {
         let device = told.iter().find(|device| device.id.is_some_and(|id| id.line == entry.line))?;
         let (vendor, model) = (device.vendor?, device.device?);
         let read = |text: &str| u32::from_str_radix(text.trim_start_matches("0x"), 16).ok();
@@ -281,27 +281,28 @@ fn other_device(subject: &Subject<'_>) -> Vec<Found> {
         }
         let message = format!(
             "the VMX says {vendor:04x}:{model:04x}; at {} the host has {there_vendor:04x}:{there_model:04x} ({})",
-            hexadecimal_text(address),
+            shown(&function.address),
             shown(&function.name)
         );
         Some(at(entry, message))
     })
 }
 
-/// Looks at the host's function behind each id.
-fn on_host(
-    subject: &Subject<'_>,
-    look: impl Fn(&crate::diagnose::lint::HostFunction, Address, &Entry) -> Option<Found>,
-) -> Vec<Found> {
+/// The host's functions behind the ids, with these.
+pub(super) fn functions<'a>(subject: &Subject<'a>) -> Vec<(&'a HostFunction, &'a Entry)> {
     let Some(functions) = subject.host.and_then(|host| host.functions.as_ref()) else { return Vec::new() };
     addresses(subject.vmx)
         .into_iter()
         .filter_map(|(address, entry)| {
             let text = hexadecimal_text(address);
-            let function = functions.iter().find(|function| function.address.eq_ignore_ascii_case(&text))?;
-            look(function, address, entry)
+            Some((functions.iter().find(|function| function.address.eq_ignore_ascii_case(&text))?, entry))
         })
         .collect()
+}
+
+/// Looks at the host's function behind each id.
+fn on_host(subject: &Subject<'_>, look: impl Fn(&HostFunction, &Entry) -> Option<Found>) -> Vec<Found> {
+    functions(subject).into_iter().filter_map(|(function, entry)| look(function, entry)).collect()
 }
 
 #[cfg(test)]

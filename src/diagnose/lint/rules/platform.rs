@@ -22,7 +22,7 @@ pub(super) const RULES: &[Rule] = &[
     rule(
         "vmx.memory-thousands",
         Severity::Info,
-        "The memory size is a multiple of 1000, not of 1024",
+        "The memory size is a round number of megabytes, not of gigabytes",
         field("field report"),
         memory_thousands,
     ),
@@ -89,7 +89,8 @@ fn memory_size(subject: &Subject<'_>) -> Vec<Found> {
 fn memory_thousands(subject: &Subject<'_>) -> Vec<Found> {
     let Some(entry) = subject.vmx.get("memSize") else { return Vec::new() };
     match subject.vmx.number("memSize") {
-        Some(size) if size >= 8000 && size % 1000 == 0 && size % 1024 != 0 => {
+        // 1024000 MB are 1000 GB, which somebody may want.
+        Some(size) if size >= 8000 && size % 1000 == 0 && size % 8192 != 0 => {
             let message = format!(
                 "{size} MB are {:.2} GB, not {} GB, which would be {} MB",
                 size as f64 / 1024.0,

@@ -130,7 +130,7 @@ fn types(vmx: &Dictionary) -> impl Iterator<Item = (u32, &Entry)> {
 }
 
 /// The PVRDMA adapters that are present.
-fn adapters(vmx: &Dictionary) -> Vec<(u32, &Entry)> {
+pub(super) fn adapters(vmx: &Dictionary) -> Vec<(u32, &Entry)> {
     types(vmx)
         .filter(|(number, entry)| {
             is(RIGHT, &entry.value) && vmx.flag(&format!("ethernet{number}.present")) == Some(true)
@@ -207,6 +207,10 @@ fn hardware_13(subject: &Subject<'_>) -> Vec<Found> {
 }
 
 fn namespaces(subject: &Subject<'_>) -> Vec<Found> {
+    // A host of 6.x has none to offer.
+    if subject.host.and_then(|host| host.version.as_deref()).is_some_and(|version| version.starts_with("6.")) {
+        return Vec::new();
+    }
     below(subject, 13..=16, |version| {
         format!(
             "hardware version {version} has no RDMA namespaces (17, vSphere 7.0) and no native endpoints (18, 7.0 U1): \

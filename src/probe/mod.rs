@@ -8,6 +8,7 @@ pub mod dialect;
 pub mod esxi;
 pub mod linux;
 mod listing;
+pub mod logs;
 pub mod privilege;
 #[cfg(test)]
 pub mod testing;

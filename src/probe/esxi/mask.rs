@@ -1,9 +1,459 @@
 //! Takes secrets out of what an ESXi host prints before anything keeps it: values of `guestinfo.*` and of keys that are
-//! named like a password.
+//! named like a password, in a VMX, in the DICT lines of a `vmware.log`, and in the dumps of `vim-cmd`. Keys stay.
+//!
+//! What cannot be told apart is hidden: a value of several lines is hidden up to the end of its block, and where the end
+//! is damaged, up to the end of that VM's output.
 
 use std::borrow::Cow;
 
+use crate::probe::{ITEM, MORE, STATUS};
+
+/// What stands in the place of a secret.
+pub const MASK: &str = "<masked>";
+
+/// A key is secret if it holds one of these, whatever its letter case.
+const SECRET: &[&str] = &[
+    "guestinfo",
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "token",
+    "credential",
+    "encryption.",
+    "encryptionkey",
+    "keysafe",
+    "datafilekey",
+    "privatekey",
+    "private_key",
+    "apikey",
+    "api_key",
+    "accesskey",
+    "access_key",
+    "vnc.key",
+    "machine.id",
+    "ovfenv",
+];
+
+/// Fields that name a setting in a dump, and fields that hold its value.
+const NAMES: &[&str] = &["key", "id", "name", "type"];
+const VALUES: &[&str] = &["value", "defaultValue"];
+
+/// Blocks deeper than this are not told apart; what they hold counts to the one around them.
+const DEEPEST: usize = 64;
+
 /// `text` without the values of secrets; their keys stay.
 pub fn masked(text: &str) -> Cow<'_, str> {
-    Cow::Borrowed(text)
+    let pieces: Vec<&str> = text.split_inclusive(['\n', '\r']).collect();
+    let mut masker = Masker { pieces: &pieces, fate: vec![Fate::Keep; pieces.len()], blocks: Vec::new() };
+    masker.look();
+    let fate = masker.fate;
+    if fate.iter().all(|fate| *fate == Fate::Keep) {
+        return Cow::Borrowed(text);
+    }
+    let mut kept = String::with_capacity(text.len());
+    for (piece, fate) in pieces.iter().zip(fate) {
+        match fate {
+            Fate::Keep => kept.push_str(piece),
+            Fate::Drop => {}
+            Fate::From(at) => push_masked(&mut kept, piece, at),
+        }
+    }
+    Cow::Owned(kept)
+}
+
+/// What becomes of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// Stays.
+    Keep,
+    /// The mask stands from this byte on.
+    From(usize),
+    /// Goes: the rest of a secret of several lines.
+    Drop,
+}
+
+/// At which indentation the value of a secret name is awaited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Awaited {
+    /// No secret name came.
+    No,
+    /// At any.
+    Any,
+    /// At that of the name: the words `id`, `name` and `type` stand in many blocks that have no value.
+    At(usize),
+}
+
+/// A block of a dump that is open.
+struct Block {
+    /// Blanks before the line that opened it.
+    indent: usize,
+    /// Values in it whose name did not come yet: line, place behind `=`.
+    values: Vec<(usize, usize)>,
+}
+
+struct Masker<'a> {
+    pieces: &'a [&'a str],
+    fate: Vec<Fate>,
+    blocks: Vec<Block>,
+}
+
+impl Masker<'_> {
+    fn look(&mut self) {
+        let mut awaited = Awaited::No;
+        let mut at = 0;
+        while at < self.pieces.len() {
+            let piece = self.pieces[at];
+            let line = piece.trim_end_matches(['\n', '\r']);
+            let body = line.trim_start();
+            let indent = line.len() - body.len();
+            if is_marker(line) {
+                self.blocks.clear();
+                awaited = Awaited::No;
+                at += 1;
+                continue;
+            }
+            let field = field(body);
+            if let Some(from) = one_line_value(line) {
+                self.fate[at] = Fate::From(from);
+                at += 1;
+                continue;
+            }
+            if let Some((name, rest)) = field {
+                if VALUES.contains(&name) {
+                    let from = line.len() - rest.len();
+                    if awaited == Awaited::Any || awaited == Awaited::At(indent) {
+                        at = self.hide_value(at, from, indent);
+                        continue;
+                    }
+                    if let Some(block) = self.blocks.last_mut() {
+                        block.values.push((at, from));
+                    }
+                } else if NAMES.contains(&name) {
+                    let is_secret = tokens(rest).any(|(_, token)| secret(token));
+                    awaited = match name {
+                        _ if !is_secret => Awaited::No,
+                        "key" => Awaited::Any,
+                        _ => Awaited::At(indent),
+                    };
+                    if is_secret {
+                        self.hide_before(at, indent);
+                    }
+                }
+            }
+            if let Some(from) = assignment(line) {
+                at = self.hide_assignment(at, from);
+                continue;
+            }
+            self.nest(body, indent, &mut awaited);
+            at += 1;
+        }
+    }
+
+    /// Keeps the list of open blocks.
+    fn nest(&mut self, body: &str, indent: usize, awaited: &mut Awaited) {
+        if body.starts_with('}') {
+            while self.blocks.last().is_some_and(|block| block.indent >= indent) {
+                self.blocks.pop();
+            }
+            *awaited = Awaited::No;
+        } else if body.trim_end().ends_with('{') {
+            if self.blocks.len() < DEEPEST {
+                self.blocks.push(Block { indent, values: Vec::new() });
+            }
+            // The properties of a vApp hold what an appliance was given at its deployment, passwords mostly.
+            if body.contains("vApp.PropertyInfo") {
+                *awaited = Awaited::Any;
+            } else if *awaited == Awaited::Any {
+                *awaited = Awaited::No;
+            }
+        }
+    }
+
+    /// Hides the values of this block that came before their name.
+    fn hide_before(&mut self, name: usize, indent: usize) {
+        let Some(block) = self.blocks.last_mut() else { return };
+        let values = std::mem::take(&mut block.values);
+        for (line, from) in values {
+            let its = self.pieces[line];
+            if its.len() - its.trim_start().len() != indent {
+                continue;
+            }
+            self.fate[line] = Fate::From(from);
+            for between in line + 1..name {
+                if self.fate[between] == Fate::Keep {
+                    self.fate[between] = Fate::Drop;
+                }
+            }
+        }
+    }
+
+    /// Hides the value of a dump that begins in this line; returns the line after it.
+    fn hide_value(&mut self, start: usize, from: usize, indent: usize) -> usize {
+        self.fate[start] = Fate::From(from);
+        let value = self.pieces[start][from..].trim();
+        if closed(value) {
+            return start + 1;
+        }
+        // Several lines: up to the brace that closes the block, and only where what follows goes on with the dump.
+        let closes_at = self.blocks.last().map(|block| block.indent);
+        let mut at = start + 1;
+        while let Some(piece) = self.pieces.get(at) {
+            let body = piece.trim();
+            if is_marker(piece) {
+                break;
+            }
+            let its_indent = piece.len() - piece.trim_start().len();
+            let closes = matches!(body, "}" | "},")
+                && closes_at.map_or(its_indent < indent, |place| place == its_indent)
+                && self.goes_on(at + 1);
+            if closes {
+                break;
+            }
+            self.fate[at] = Fate::Drop;
+            at += 1;
+        }
+        at
+    }
+
+    /// True if the dump itself goes on with this line.
+    fn goes_on(&self, from: usize) -> bool {
+        let next = self.pieces[from..].iter().map(|piece| piece.trim()).find(|body| !body.is_empty());
+        next.is_none_or(|body| body.starts_with("(vim.") || body.starts_with([']', '}']) || is_marker(body))
+    }
+
+    /// Hides the value of an assignment; returns the line after it.
+    fn hide_assignment(&mut self, start: usize, from: usize) -> usize {
+        self.fate[start] = Fate::From(from);
+        let value = self.pieces[start][from..].trim();
+        if !value.starts_with('"') || value[1..].contains('"') {
+            return start + 1;
+        }
+        // The quote does not close here: a wrapped line, or a string of several lines.
+        let mut at = start + 1;
+        while let Some(piece) = self.pieces.get(at) {
+            if is_marker(piece) || begins_anew(piece) {
+                break;
+            }
+            self.fate[at] = Fate::Drop;
+            at += 1;
+            if piece.contains('"') {
+                break;
+            }
+        }
+        at
+    }
+}
+
+fn is_marker(line: &str) -> bool {
+    [ITEM, STATUS, MORE].iter().any(|marker| {
+        line.strip_prefix(marker).is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\n', '\r']))
+    })
+}
+
+/// True if a line is surely no rest of a wrapped value: an assignment with a quoted value, or a stamp of a log.
+fn begins_anew(piece: &str) -> bool {
+    let assigns = piece.split_once('=').is_some_and(|(name, value)| {
+        let name = name.trim();
+        !name.is_empty() && !name.contains([' ', '\t', '"']) && value.trim_start().starts_with('"')
+    });
+    assigns
+        || (piece.len() > 19
+            && piece.is_char_boundary(19)
+            && piece.as_bytes()[10] == b'T'
+            && piece.as_bytes()[4] == b'-')
+}
+
+/// A field of a dump: name, and what stands behind its `=`.
+fn field(body: &str) -> Option<(&str, &str)> {
+    let (name, rest) = body.split_once('=')?;
+    let name = name.trim_end();
+    (!name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric())).then_some((name, rest))
+}
+
+/// True if a value of a dump ends in its line: a closed string, or no string at all.
+fn closed(value: &str) -> bool {
+    let value = value.trim_end_matches(',');
+    let value = value.trim_end();
+    match value.find('"') {
+        Some(open) => value.len() > open + 1 && value.ends_with('"'),
+        None => !value.is_empty(),
+    }
+}
+
+/// Words of a line that could be names, and where each ends.
+fn tokens(line: &str) -> impl Iterator<Item = (usize, &str)> {
+    let is_name = |c: char| c.is_alphanumeric() || "_.-:/$".contains(c);
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = at + line[at..].find(is_name)?;
+        let end = line[start..].find(|c| !is_name(c)).map_or(line.len(), |length| start + length);
+        at = end;
+        Some((end, &line[start..end]))
+    })
+}
+
+fn secret(token: &str) -> bool {
+    let token = token.to_ascii_lowercase();
+    SECRET.iter().any(|word| token.contains(word))
+}
+
+/// The place behind the `=` that follows a secret name.
+fn assignment(line: &str) -> Option<usize> {
+    tokens(line).find_map(|(end, token)| {
+        let rest = line[end..].trim_start_matches([' ', '\t', '"', '\'']);
+        let rest = rest.strip_prefix('=')?;
+        secret(token).then(|| line.len() - rest.len())
+    })
+}
+
+/// The place of the value where a whole setting of a dump stands in one line: `{ key = "guestinfo.a", value = "b" }`.
+fn one_line_value(line: &str) -> Option<usize> {
+    let value = VALUES.iter().find_map(|value| {
+        let at = line.find(&format!("{value} ="))?;
+        Some(at + value.len() + 2)
+    })?;
+    let named = NAMES.iter().any(|name| line.contains(&format!("{name} =")));
+    (named && tokens(line).any(|(_, token)| secret(token))).then_some(value)
+}
+
+/// The line with its secret masked: what closes blocks behind it stays.
+fn push_masked(kept: &mut String, piece: &str, from: usize) {
+    let line = piece.trim_end_matches(['\n', '\r']);
+    let end = &piece[line.len()..];
+    let value = &line[from..];
+    kept.push_str(&line[..from]);
+    kept.push_str(" \"");
+    kept.push_str(MASK);
+    kept.push('"');
+    // A name that stands behind its value, in one line.
+    let name = NAMES.iter().find_map(|name| value.rfind(&format!(", {name} = \"")));
+    let behind = match name {
+        Some(at) => &value[at..],
+        None => &value[value.rfind('"').map_or(value.len(), |quote| quote + 1)..],
+    };
+    // Without such a name, only punctuation of the dump may follow.
+    if name.is_some() || behind.chars().all(|c| matches!(c, ',' | '}' | ']' | ' ')) {
+        kept.push_str(behind);
+    }
+    kept.push_str(end);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const DUMP: &str = "(vim.vm.ConfigInfo) {\n   name = \"secret-vm\",\n   extraConfig = (vim.option.OptionValue) [\n      \
+        (vim.option.OptionValue) {\n         key = \"nvram\",\n         value = \"vm001.nvram\"\n      },\n      \
+        (vim.option.OptionValue) {\n         key = \"guestinfo.userdata\",\n         value = \"HIDDEN\"\n      },\n      \
+        (vim.option.OptionValue) {\n         key = \"pciPassthru.use64bitMMIO\",\n         value = \"TRUE\"\n      }\n   ]\n}\n";
+
+    #[test]
+    fn a_vmx_keeps_its_keys_and_loses_secrets() {
+        let vmx = "memSize = \"4096\"\r\nguestinfo.user = \"HIDDEN\"\r\nGuestInfo.Userdata=\"HID\"DEN\" # HIDDEN\r\n\
+                   RemoteDisplay.vnc.password = HIDDEN\r\nencryption.keySafe = \"vmware:key/HIDDEN\"\r\n#guestinfo.old = HIDDEN\r\n\
+                   numvcpus = \"2\"\r\n";
+        let shown = masked(vmx);
+        assert!(!shown.contains("HID") && !shown.contains("DEN"), "{shown}");
+        assert_eq!(
+            shown,
+            "memSize = \"4096\"\r\nguestinfo.user = \"<masked>\"\r\nGuestInfo.Userdata= \"<masked>\"\r\n\
+             RemoteDisplay.vnc.password = \"<masked>\"\r\nencryption.keySafe = \"<masked>\"\r\n#guestinfo.old = \"<masked>\"\r\n\
+             numvcpus = \"2\"\r\n"
+        );
+    }
+
+    #[test]
+    fn what_has_no_secret_is_not_copied() {
+        assert!(matches!(masked("memSize = \"4096\"\ndisplayName = \"vm001\"\n"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_lone_carriage_return_ends_a_line() {
+        assert_eq!(masked("guestinfo.a = \"x\"\rmemSize = \"4\"\r"), "guestinfo.a = \"<masked>\"\rmemSize = \"4\"\r");
+    }
+
+    #[test]
+    fn a_wrapped_value_is_hidden_to_its_quote() {
+        let vmx = "guestinfo.userdata = \"aHIDDEN\nbHIDDEN==\ncHIDDEN\"\nmemSize = \"4\"\n";
+        assert_eq!(masked(vmx), "guestinfo.userdata = \"<masked>\"\nmemSize = \"4\"\n");
+        let open = "guestinfo.userdata = \"aHIDDEN\nmemSize = \"4\"\n";
+        assert_eq!(masked(open), "guestinfo.userdata = \"<masked>\"\nmemSize = \"4\"\n");
+    }
+
+    #[test]
+    fn log_lines_of_all_versions_lose_secrets() {
+        for line in [
+            "2022-04-22T03:04:15.771Z| vmx| | I005: DICT       guestinfo.metadata = \"HIDDEN\"\n",
+            "2021-02-20T11:50:10.598+08:00| vmx| I125: DICT guestinfo.metadata = \"HIDDEN\"\n",
+            "2023-07-21T09:40:52.413Z In(05) vmx - DICT  RemoteDisplay.vnc.password = \"HIDDEN\"\n",
+        ] {
+            let shown = masked(line);
+            assert!(!shown.contains("HIDDEN") && shown.ends_with("= \"<masked>\"\n"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_dump_loses_the_value_beside_a_secret_key() {
+        let shown = masked(DUMP);
+        assert!(!shown.contains("HIDDEN"));
+        assert_eq!(shown, DUMP.replace("HIDDEN", "<masked>"));
+        assert_eq!(masked(&DUMP.replace('\n', "\r\n")), DUMP.replace("HIDDEN", "<masked>").replace('\n', "\r\n"));
+    }
+
+    #[test]
+    fn a_value_of_several_lines_is_hidden_to_the_end_of_its_block() {
+        let json = "{\n  \"HIDDEN\": \"HIDDEN\"\n},\nHIDDEN = \"a\",\n}\nvalue = \"HIDDEN";
+        let shown = masked(&DUMP.replace("HIDDEN", json)).into_owned();
+        assert!(!shown.contains("HIDDEN"), "{shown}");
+        assert!(shown.contains("pciPassthru.use64bitMMIO") && shown.contains("\"TRUE\""), "{shown}");
+    }
+
+    #[test]
+    fn a_value_before_its_key_and_a_setting_in_one_line() {
+        let before =
+            "   (vim.option.OptionValue) {\n      value = \"HIDDEN\nHIDDEN\",\n      key = \"guestinfo.a\"\n   },\n";
+        let shown = masked(before);
+        assert!(!shown.contains("HIDDEN") && shown.contains("guestinfo.a"), "{shown}");
+        let one = "(vim.option.OptionValue) { key = \"guestinfo.a\", value = \"HIDDEN\" },\n";
+        assert_eq!(masked(one), "(vim.option.OptionValue) { key = \"guestinfo.a\", value = \"<masked>\" },\n");
+        let other = "(vim.option.OptionValue) { value = \"HIDDEN\", key = \"guestinfo.a\" },\n";
+        assert_eq!(masked(other), "(vim.option.OptionValue) { value = \"<masked>\", key = \"guestinfo.a\" },\n");
+    }
+
+    #[test]
+    fn properties_of_an_appliance_are_secret() {
+        let property = "   property = (vim.vApp.PropertyInfo) [\n      (vim.vApp.PropertyInfo) {\n         key = 0,\n         id = \"root\",\n         \
+                        type = \"password\",\n         defaultValue = \"HIDDEN\",\n         value = \"HIDDEN\"\n      }\n   ],\n";
+        let shown = masked(property);
+        assert!(!shown.contains("HIDDEN") && shown.contains("id = \"root\""), "{shown}");
+    }
+
+    #[test]
+    fn a_damaged_value_hides_the_rest_of_its_vm_only() {
+        let text =
+            "@item 1\n   key = \"guestinfo.a\",\n   value = \"HIDDEN\nHIDDEN\n@status 0\n@item 2\n   name = \"b\"\n";
+        let shown = masked(text);
+        assert!(!shown.contains("HIDDEN") && shown.contains("@status 0\n@item 2\n   name = \"b\"\n"), "{shown}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        #[test]
+        fn damage_is_survived(text in crate::probe::testing::mutated_texts(&[DUMP, "guestinfo.a = \"b\"\nmemSize = \"4\"\n"])) {
+            let shown = masked(&text);
+            prop_assert_eq!(masked(&shown).into_owned(), masked(&masked(&shown)).into_owned());
+        }
+
+        #[test]
+        fn no_secret_of_one_line_survives_in_a_vmx(key in "guestinfo\\.[a-z.]{1,10}", value in "[^\\n\\r]{0,40}", blank in " {0,2}") {
+            let vmx = format!("a = \"1\"\n{key}{blank}={blank}\"SECRET{value}SECRET\"\nnumvcpus = \"2\"\n");
+            let shown = masked(&vmx);
+            prop_assert!(!shown.contains("SECRET"), "{}", shown);
+            prop_assert!(shown.contains(&key));
+        }
+    }
 }

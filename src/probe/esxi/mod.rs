@@ -4,11 +4,41 @@ pub mod address;
 pub mod block;
 pub mod each;
 mod lines;
-mod mask;
 pub mod table;
+
+mod reply;
+
+mod advanced;
+mod config_files;
+mod firewall;
+mod kernel_settings;
+mod logs;
+mod mask;
+mod net_dvs;
+pub mod vim_dump;
+mod vm_config;
+mod vm_devices;
+mod vmknics;
+mod vms;
+mod vmx;
+mod vswitches;
 
 use super::Probe;
 pub use mask::masked;
 
 /// All probes of an ESXi host.
-pub const PROBES: &[Probe] = &[];
+pub const PROBES: &[Probe] = &[
+    // VMs, networks, settings, logs.
+    vms::PROBE,
+    vm_config::PROBE,
+    vmx::PROBE,
+    vswitches::PROBE,
+    net_dvs::PROBE,
+    vmknics::PROBE,
+    firewall::PROBE,
+    advanced::PROBE,
+    kernel_settings::PROBE,
+    config_files::PROBE,
+    logs::VMKERNEL,
+    logs::VMWARE,
+];

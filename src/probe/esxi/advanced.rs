@@ -1,0 +1,118 @@
+//! Advanced settings of a host: the VMkernel adapter tagged for PVRDMA, and everything that differs from its default
+//! (`-d`), which spares reading more than a thousand settings that nobody touched.
+
+use std::sync::Arc;
+
+use super::block;
+use super::reply::{self, Facts, command};
+use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
+use crate::probe::{Pace, Probe};
+
+const PVRDMA: &str = "/Net/PVRDMAVmknic";
+
+/// Advanced settings.
+pub const PROBE: Probe = Probe {
+    name: "esxi.advanced-settings",
+    title: "advanced settings: Net.PVRDMAVmknic and all that differ from their defaults",
+    privilege_adds: "",
+    pace: Pace::Medium,
+    sources: &[
+        command!("esxi.pvrdma-vmknic", "esxcli" "system" "settings" "advanced" "list" "-o" "/Net/PVRDMAVmknic"),
+        command!("esxi.advanced-changed", "esxcli" "system" "settings" "advanced" "list" "-d"),
+    ],
+    parse,
+};
+
+fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
+    let [tagged, changed] = observations else { return Vec::new() };
+    let mut facts = Facts::of(tagged);
+    match reply::trouble(tagged) {
+        Some(state) => {
+            facts.say(&Entity::AdvancedSetting(Text::new(PVRDMA)), Attribute::SettingValue, Some(state), 0);
+        }
+        None => settings(&mut facts, tagged, |path| path.eq_ignore_ascii_case(PVRDMA)),
+    }
+    let mut said = facts.said;
+    let mut facts = Facts::of(changed);
+    match reply::trouble(changed) {
+        Some(state) => facts.say(&Entity::Host, Attribute::SettingValue, Some(state), 0),
+        None => settings(&mut facts, changed, |path| !path.eq_ignore_ascii_case(PVRDMA)),
+    }
+    said.extend(facts.said);
+    said
+}
+
+/// `Net.PVRDMAVmknic` and `/Net/PVRDMAVmknic` are one.
+fn path_of(written: &str) -> String {
+    if written.starts_with('/') { written.to_owned() } else { format!("/{}", written.replace('.', "/")) }
+}
+
+fn settings(facts: &mut Facts<'_>, observation: &Observation, wanted: impl Fn(&str) -> bool) {
+    for block in block::blocks(&observation.stdout, 1) {
+        let Some(path) = block.get(&["Path", "Name", "Key"]).filter(|path| !path.is_empty()).map(path_of) else {
+            continue;
+        };
+        if !wanted(&path) {
+            continue;
+        }
+        let is_text = block.get(&["Type"]).is_some_and(|kind| kind.eq_ignore_ascii_case("string"));
+        let (value, default): (&[&str], &[&str]) = if is_text {
+            (&["String Value", "Value"], &["Default String Value", "Default"])
+        } else {
+            (&["Int Value", "Value"], &["Default Int Value", "Default"])
+        };
+        let entity = Entity::AdvancedSetting(Text::new(&path));
+        let mut say = |attribute, keys: &[&str], read: fn(&str) -> State<Value>| {
+            if let Some(field) = block.field(keys) {
+                facts.say(&entity, attribute, Some(read(&field.value)), field.line);
+            }
+        };
+        let read = if is_text { reply::text } else { number };
+        say(Attribute::SettingValue, value, read);
+        say(Attribute::SettingDefault, default, read);
+        say(Attribute::SettingDescription, &["Description"], reply::text);
+    }
+}
+
+fn number(word: &str) -> State<Value> {
+    match (word.parse::<u64>(), word.parse::<i64>()) {
+        (Ok(number), _) => State::Known(number.into()),
+        (_, Ok(number)) => State::Known(number.into()),
+        _ => reply::text(word),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reply::testing::{HOSTD_DEAD, run, shown, survives_damage, with_carriage_returns};
+    use super::*;
+
+    /// facts: section on settings.
+    const TAGGED: &str = "   Path: /Net/PVRDMAVmknic\n   Type: string\n   Int Value: 0\n   Default Int Value: 0\n   Min Value: 0\n   \
+        Max Value: 0\n   String Value: vmk1\n   Default String Value:\n   Valid Characters: *\n   Description: Vmknic for PVRDMA\n";
+    const CHANGED: &str = "   Path: /UserVars/SuppressShellWarning\n   Type: integer\n   Int Value: 1\n   Default Int Value: 0\n   \
+        String Value:\n   Description: Don't show warning for enabled local and remote shell access\n\n   \
+        Path: /Net/PVRDMAVmknic\n   Type: string\n   String Value: vmk1\n";
+
+    #[test]
+    fn the_tag_is_a_name_empty_or_unknown() {
+        let setting = Entity::AdvancedSetting(Text::new(PVRDMA));
+        let tagged = |text: &str| shown(&run(&PROBE, &[(text, "", 0), ("", "", 0)]), &setting, Attribute::SettingValue);
+        assert_eq!(tagged(TAGGED), "vmk1");
+        assert_eq!(tagged(&with_carriage_returns(TAGGED)), "vmk1");
+        assert_eq!(tagged(&TAGGED.replace("String Value: vmk1", "String Value:")), "<empty>");
+        assert_eq!(tagged(&TAGGED.replace("/Net/PVRDMAVmknic", "Net.PVRDMAVmknic")), "vmk1");
+        let facts = run(&PROBE, &[(HOSTD_DEAD, "", 1), (HOSTD_DEAD, "", 1)]);
+        assert!(shown(&facts, &setting, Attribute::SettingValue).contains("hostd"));
+    }
+
+    #[test]
+    fn what_differs_from_its_default() {
+        let facts = run(&PROBE, &[(TAGGED, "", 0), (CHANGED, "", 0)]);
+        let setting = Entity::AdvancedSetting(Text::new("/UserVars/SuppressShellWarning"));
+        assert_eq!(shown(&facts, &setting, Attribute::SettingValue), "1");
+        assert_eq!(shown(&facts, &setting, Attribute::SettingDefault), "0");
+    }
+
+    survives_damage!(PROBE, TAGGED, CHANGED);
+}

@@ -1,0 +1,84 @@
+//! The VMX files of a host's VMs, masked. That one was read, and of which VM it is, are the facts; the text itself stays
+//! with the observation, where the rules for such files look at it.
+
+use std::sync::Arc;
+
+use super::each;
+use super::reply::{self, Facts};
+use super::vms;
+use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text};
+use crate::probe::{Listing, Pace, Probe, Read, Source, Word};
+
+/// The VMX files.
+pub const PROBE: Probe = Probe {
+    name: "esxi.vmx",
+    title: "VMX files",
+    privilege_adds: "",
+    pace: Pace::Slow,
+    sources: &[Source {
+        name: "esxi.vmx-files",
+        read: Read::Each { of: Listing::VmxFiles, argv: &[Word::Plain("cat"), Word::Item("", "")], masked: true },
+    }],
+    parse,
+};
+
+fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
+    let [observation] = observations else { return Vec::new() };
+    let mut facts = Facts::of(observation);
+    for item in each::items(observation).0 {
+        if let Some(state) = reply::trouble_of(&item, "cat") {
+            // Without its text it is not known whose file it is.
+            let file = Entity::FileLine { file: Text::new(item.name), line: 1 };
+            facts.say(&file, Attribute::FileText, Some(state), 0);
+            continue;
+        }
+        let uuid = (item.first..).zip(item.output.lines()).find_map(|(line, text)| {
+            let (key, value) = text.split_once('=')?;
+            let is_it = key.trim().trim_start_matches('\u{feff}').eq_ignore_ascii_case("uuid.bios");
+            Some((line, vms::dashed(value.trim().trim_matches('"'))?)).filter(|_| is_it)
+        });
+        let path = State::Known(item.name.into());
+        match uuid {
+            Some((line, uuid)) => facts.say(&vms::vm(Some(&uuid), ""), Attribute::VmxPath, Some(path), line),
+            None => {
+                let file = Entity::FileLine { file: Text::new(item.name), line: 1 };
+                let state = State::NotPublished(Text::new("this VMX: it has no uuid.bios, so its VM is not known"));
+                facts.say(&file, Attribute::FileText, Some(state), 0);
+            }
+        }
+    }
+    facts.said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reply::testing::{item, run, shown, survives_damage, with_carriage_returns};
+    use super::super::vms::tests::UUID;
+    use super::*;
+
+    /// facts: section on the VMX.
+    const VMX: &str = ".encoding = \"UTF-8\"\nuuid.bios = \"56 4d a9 ac 1c ee 5d d7-f1 ae a5 95 f8 3d 2a 2d\"\nmemSize = \"4096\"\n\
+                       ethernet1.virtualDev = \"vrdma\"";
+
+    #[test]
+    fn a_file_is_known_by_its_uuid() {
+        let path = "/vmfs/volumes/datastore_050/vm 001/vm 001.vmx";
+        for text in [item(path, VMX, 0), with_carriage_returns(&item(path, VMX, 0))] {
+            let facts = run(&PROBE, &[(&text, "", 0)]);
+            assert_eq!(shown(&facts, &Entity::Vm(Text::new(UUID)), Attribute::VmxPath), path);
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read() {
+        let path = "/vmfs/volumes/a/b/b.vmx";
+        let facts = run(
+            &PROBE,
+            &[(&item(path, "", 1), &format!("@item {path}\ncat: can't open '{path}': Permission denied\n"), 0)],
+        );
+        let file = Entity::FileLine { file: Text::new(path), line: 1 };
+        assert!(shown(&facts, &file, Attribute::FileText).starts_with("<needs privilege"));
+    }
+
+    survives_damage!(PROBE, &item("/vmfs/volumes/a/b/b.vmx", VMX, 0));
+}

@@ -10,6 +10,7 @@ mod logs;
 mod parts;
 mod squeezed;
 mod tables;
+mod vim;
 mod vmx;
 
 use std::borrow::Cow;
@@ -166,6 +167,9 @@ fn explain_lines(path: &str, bytes: &[u8], lines: &[(u32, Cow<'_, str>)]) -> Exp
         if !read(Kind::Vmx) && !read(Kind::Vmsd) {
             tables::read(&mut explained, host, &part.without_logs());
         }
+        if read(Kind::VimCmd) {
+            vim::read(&mut explained, host, part);
+        }
         arguments::read(&mut explained, host, &part.lines);
     }
     logs::read(&mut explained, lines);
@@ -179,13 +183,14 @@ fn explain_lines(path: &str, bytes: &[u8], lines: &[(u32, Cow<'_, str>)]) -> Exp
 }
 
 /// Rules for a VM's configuration that say of a key what the list of wrong advice says too.
-const SAME: [&str; 6] = [
+const SAME: [&str; 7] = [
     "vmx.no-such-key",
     "vmx.irrelevant-key",
     "vmx.pvrdma-keys",
     "vmx.pvrdma-pair-removed",
     "vmx.host-setting",
-    "vmx.vgpu-name",
+    "vmx.vgpu-mig-name",
+    "vmx.numa-default",
 ];
 
 /// Takes out what is said twice: a rule about a line of which the list of wrong advice speaks.

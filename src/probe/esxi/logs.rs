@@ -185,5 +185,6 @@ mod vmware_tests {
         assert!(shown(&facts, &entity, Attribute::Message).starts_with("<failed"));
     }
 
-    survives_damage!(VMWARE, &item("/vmfs/volumes/a/b", OLD, 0));
+    static LOGS: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| item("/vmfs/volumes/a/b", OLD, 0));
+    survives_damage!(VMWARE, LOGS.as_str());
 }

@@ -2,18 +2,24 @@
 
 pub mod address;
 pub mod block;
+mod dcb;
 pub mod each;
 mod lines;
-pub mod table;
-
+mod mask;
+pub mod modules;
+mod nics;
+mod rdma;
 mod reply;
+mod software;
+mod sriov;
+pub mod statistics;
+pub mod table;
 
 mod advanced;
 mod config_files;
 mod firewall;
 mod kernel_settings;
 mod logs;
-mod mask;
 mod net_dvs;
 pub mod vim_dump;
 mod vm_config;
@@ -28,6 +34,16 @@ pub use mask::masked;
 
 /// All probes of an ESXi host.
 pub const PROBES: &[Probe] = &[
+    rdma::PROBE,
+    nics::PROBE,
+    nics::NODES,
+    dcb::PROBE,
+    statistics::RDMA,
+    statistics::NICS,
+    statistics::PRIVATE,
+    sriov::PROBE,
+    modules::PROBE,
+    software::PROBE,
     // VMs, networks, settings, logs.
     vms::PROBE,
     vm_config::PROBE,

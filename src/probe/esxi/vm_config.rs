@@ -200,10 +200,15 @@ mod tests {
 
     #[test]
     fn a_vm_that_cannot_be_read_says_so() {
-        let facts =
-            run(&PROBE, &[(&item("9", "(vmodl.fault.ManagedObjectNotFound)", 1), "", 0), ("", "", 0), ("", "", 0)]);
+        let facts = run(
+            &PROBE,
+            &[(item("9", "(vmodl.fault.ManagedObjectNotFound)", 1).as_str(), "", 0), ("", "", 0), ("", "", 0)],
+        );
         assert!(shown(&facts, &Entity::Vm(Text::new("vmid-9")), Attribute::HardwareVersion).starts_with("<failed"));
     }
 
-    survives_damage!(PROBE, &item("3", CONFIG, 0), &item("3", DEVICES, 0), &item("3", SNAPSHOTS, 0));
+    static CONFIGS: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| item("3", CONFIG, 0));
+    static ALL_DEVICES: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| item("3", DEVICES, 0));
+    static TREES: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| item("3", SNAPSHOTS, 0));
+    survives_damage!(PROBE, CONFIGS.as_str(), ALL_DEVICES.as_str(), TREES.as_str());
 }

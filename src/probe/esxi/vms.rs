@@ -55,12 +55,6 @@ pub(super) fn vm(uuid: Option<&str>, number: &str) -> Entity {
     Entity::Vm(Text::new(&uuid.and_then(dashed).unwrap_or_else(|| format!("vmid-{number}"))))
 }
 
-/// `[datastore] directory/name.vmx` as a path of the host; `None` for another form.
-pub(super) fn host_path(file: &str) -> Option<String> {
-    let (datastore, path) = file.trim().strip_prefix('[')?.split_once("] ")?;
-    Some(format!("/vmfs/volumes/{datastore}/{path}"))
-}
-
 /// The rows of the table. Its columns are not to be trusted: names hold brackets, annotations run over lines. A row
 /// begins with a number and has `.vmx`, a word for the guest, and the version of the virtual hardware.
 pub(super) fn registered(text: &str) -> Vec<Registered<'_>> {
@@ -254,5 +248,6 @@ pub(super) mod tests {
         assert_eq!(shown(&facts, &vm, Attribute::PowerState), "poweredOn");
     }
 
-    survives_damage!(PROBE, LIST, PROCESSES, &item("3", SUMMARY, 0));
+    static SUMMARIES: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| item("3", SUMMARY, 0));
+    survives_damage!(PROBE, LIST, PROCESSES, SUMMARIES.as_str());
 }

@@ -6,7 +6,7 @@ mod environment;
 mod files;
 mod gids;
 #[cfg(test)]
-mod guest_testing;
+pub(super) mod guest_testing;
 mod kernel_log;
 mod kernel_meaning;
 mod limits;

@@ -56,7 +56,8 @@ fn errors(explained: &mut Explained, lines: &[Line<'_>]) {
     if !explained.kinds.contains(&Kind::VmkernelLog) {
         return;
     }
-    let told: Vec<u32> = explained.findings.iter().flat_map(|finding| &finding.evidence).filter_map(|shown| shown.line).collect();
+    let told: Vec<u32> =
+        explained.findings.iter().flat_map(|finding| &finding.evidence).filter_map(|shown| shown.line).collect();
     let mut modules: Vec<String> = Vec::new();
     let mut meanings: Vec<String> = Vec::new();
     let mut places = Vec::new();
@@ -87,7 +88,8 @@ fn errors(explained: &mut Explained, lines: &[Line<'_>]) {
     }
     let modules = modules.join(", ");
     let title = format!("The VMkernel reports errors of {modules}");
-    let cause = if meanings.is_empty() { "What these messages mean is not published.".to_owned() } else { meanings.join(". ") };
+    let cause =
+        if meanings.is_empty() { "What these messages mean is not published.".to_owned() } else { meanings.join(". ") };
     let finding = Finding::new("host.vmkernel-errors", Status::Warn, Confidence::Possible, &modules, &title, &cause);
     explained.finding(places.iter().fold(finding, |finding, (number, raw)| finding.shown(*number, raw)));
 }

@@ -73,10 +73,13 @@ fn device(explained: &mut Explained, host: Option<&str>, device: &Object<'_>) {
     } else {
         let how = backing.map_or("", Object::short_kind);
         let (title, cause) = match how {
-            "VirtualPCIPassthroughVmiopBackingInfo" | "VmiopBackingInfo" => ("is a vGPU", "The host's driver shares the GPU."),
-            "VirtualPCIPassthroughDynamicBackingInfo" | "DynamicBackingInfo" => {
-                ("is passed through, chosen at power-on", "Dynamic DirectPath: DRS places the VM, HA starts it elsewhere.")
+            "VirtualPCIPassthroughVmiopBackingInfo" | "VmiopBackingInfo" => {
+                ("is a vGPU", "The host's driver shares the GPU.")
             }
+            "VirtualPCIPassthroughDynamicBackingInfo" | "DynamicBackingInfo" => (
+                "is passed through, chosen at power-on",
+                "Dynamic DirectPath: DRS places the VM, HA starts it elsewhere.",
+            ),
             _ => ("is passed through, fixed to one device of one host", "DirectPath: no vMotion, suspend or snapshot."),
         };
         let title = format!("{label} {title}");

@@ -35,11 +35,17 @@ impl Consent {
     }
 }
 
-/// The changes that the findings propose; of two for one key that of the graver finding.
-pub(super) fn proposed(findings: &[Finding]) -> Vec<Assignment> {
+/// The changes that the findings propose; of two for one key that of the graver finding. A name that the file assigns twice
+/// with different values is left alone: which of them was meant is for a person to say.
+pub(super) fn proposed(file: &Dictionary, findings: &[Finding]) -> Vec<Assignment> {
+    let is_settled = |key: &str| {
+        let mut values = file.all(key).map(|entry| entry.value.as_str());
+        let first = values.next();
+        values.all(|value| Some(value) == first)
+    };
     let mut changes: Vec<Assignment> = Vec::new();
     for (key, value) in findings.iter().flat_map(|finding| &finding.found.fix) {
-        if !changes.iter().any(|(other, _)| other.eq_ignore_ascii_case(key)) {
+        if is_settled(key) && !changes.iter().any(|(other, _)| other.eq_ignore_ascii_case(key)) {
             changes.push((key.clone(), value.clone()));
         }
     }
@@ -54,7 +60,7 @@ pub(super) fn fix(
     consent: Consent,
     format: Format,
 ) -> Result<Option<Fixed>, Failure> {
-    let changes = proposed(findings);
+    let changes = proposed(before, findings);
     let refused = |changes, why| Ok(Some(Fixed { changes, backup: None, refused: Some(why) }));
     let bytes = match edited(before, &changes) {
         Ok(bytes) if bytes == before.bytes => return Ok(None),

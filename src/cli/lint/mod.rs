@@ -134,6 +134,10 @@ fn judged(input: &Input, host: Option<&HostView>) -> (File, Option<Dictionary>) 
         Ok(bytes) => bytes,
         Err(why) => return unjudged(path, format!("cannot be read: {why}")),
     };
+    // What Notepad calls Unicode.
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return unjudged(path, "it is UTF-16, which no host reads as a VMX; save it as UTF-8".to_owned());
+    }
     let vmx = Dictionary::parse(&bytes);
     if !vmx.is_plausible() {
         return unjudged(path, "this is no configuration file of a VM (VMX)".to_owned());

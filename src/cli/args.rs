@@ -124,17 +124,17 @@ pub enum Command {
     Snapshot(SnapshotArguments),
     /// Say what would go wrong with the configuration file of a VM, before it is powered on
     Lint(LintArguments),
+    /// Say what a saved output, log, script or command line is, and what is wrong with it
+    Explain {
+        /// What to read; `-`, or nothing where something is piped in, is standard input.
+        #[arg(value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
     /// Show a recording in the console, with its time in your hands
     Replay {
         /// What `--record` wrote.
         #[arg(value_name = "FILE")]
         file: PathBuf,
-    },
-    /// Say what a saved output, log, script or command line is, what it says, and what is wrong with it
-    Explain {
-        /// What to read; `-`, or nothing where something is piped in, is standard input.
-        #[arg(value_name = "FILE")]
-        files: Vec<PathBuf>,
     },
     /// Show what a bug report should say about this machine
     Doctor,

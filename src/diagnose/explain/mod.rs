@@ -76,7 +76,7 @@ impl Explained {
             ["vmx.no-equals", "vmx.no-name", "vmx.open-quote", "vmx.after-value", "vm.vmsd-malformed"];
         let broken = self.findings.iter().filter(|finding| BROKEN.contains(&finding.check.as_str())).count();
         let said = self.findings.iter().filter(|finding| !finding.check.starts_with("vmx.")).count();
-        (1000 + self.facts.len() + 10 * said).saturating_sub(5 * broken)
+        (1000 + self.facts.len() + 1000 * said).saturating_sub(5 * broken)
     }
 
     fn is(&mut self, kind: Kind) {
@@ -212,7 +212,9 @@ const MOST_EVIDENCE: usize = 16;
 fn judge(explained: &mut Explained, lines: &[(u32, Cow<'_, str>)], context: Context) {
     let mut found: Vec<(&'static myth::Myth, Vec<(u32, &str)>)> = Vec::new();
     for (number, line) in lines {
-        for myth in myth::judge(line, context) {
+        // A prompt can be glued to the output before it.
+        let (before, line) = line.split_at(parts::prompt_at(line));
+        for myth in myth::judge(before, context).into_iter().chain(myth::judge(line, context)) {
             match found.iter_mut().find(|(known, _)| known.id == myth.id) {
                 Some((_, places)) if places.len() < MOST_EVIDENCE => places.push((*number, line)),
                 Some(_) => {}

@@ -125,6 +125,12 @@ pub enum Command {
     Snapshot(SnapshotArguments),
     /// Say what would go wrong with the configuration file of a VM, before it is powered on
     Lint(LintArguments),
+    /// Say what a saved output, log, script or command line is, and what is wrong with it
+    Explain {
+        /// What to read; `-`, or nothing where something is piped in, is standard input.
+        #[arg(value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
     /// Show a recording in the console, with its time in your hands
     Replay {
         /// What `--record` wrote.
@@ -133,12 +139,6 @@ pub enum Command {
     },
     /// Print a shell script that reads a Linux system or an ESXi host into a file, for `offline:FILE`
     Collector,
-    /// Say what a saved output, log, script or command line is, what it says, and what is wrong with it
-    Explain {
-        /// What to read; `-`, or nothing where something is piped in, is standard input.
-        #[arg(value_name = "FILE")]
-        files: Vec<PathBuf>,
-    },
     /// Show what a bug report should say about this machine
     Doctor,
     /// Write, show or find the configuration

@@ -2,9 +2,10 @@
 
 use super::parts::Line;
 use super::squeezed::{Place, Squeezed, number};
-use super::{Explained, Kind, Value, value};
+use super::{Explained, Kind, Value, kind, value};
 use crate::diagnose::finding::{Confidence, Finding, Status};
 use crate::fabric::State;
+use crate::probe::logs::{Severity, vmkernel};
 use crate::probe::vmx::Dictionary;
 
 /// Reads what such messages say.
@@ -47,6 +48,50 @@ pub(super) fn read(explained: &mut Explained, lines: &[Line<'_>]) {
         explained.fact(place.line, "memsize", State::Known(Value::Number(needed)), Some("MB"));
     }
     dictionary(explained, lines);
+    errors(explained, lines);
+}
+
+/// Errors of drivers and devices that no message above is about: told by module and severity.
+fn errors(explained: &mut Explained, lines: &[Line<'_>]) {
+    if !explained.kinds.contains(&Kind::VmkernelLog) {
+        return;
+    }
+    let told: Vec<u32> =
+        explained.findings.iter().flat_map(|finding| &finding.evidence).filter_map(|shown| shown.line).collect();
+    let mut modules: Vec<String> = Vec::new();
+    let mut meanings: Vec<String> = Vec::new();
+    let mut places = Vec::new();
+    for (number, raw) in lines {
+        if told.contains(number) || !kind::is_message(raw) || !vmkernel::matters(raw) {
+            continue;
+        }
+        let Some(line) = vmkernel::line(raw) else { continue };
+        let meaning = vmkernel::meaning(line.text);
+        let severity = meaning.as_ref().map_or(line.severity, |meaning| meaning.severity.max(line.severity));
+        // What follows from a message that is explained already is no error of its own.
+        if severity < Severity::Error || (meaning.is_some() && !told.is_empty()) {
+            continue;
+        }
+        let module = line.module.unwrap_or("VMkernel").to_owned();
+        if !modules.contains(&module) {
+            modules.push(module);
+        }
+        if let Some(meaning) = meaning.filter(|meaning| !meanings.contains(&meaning.text)) {
+            meanings.push(meaning.text);
+        }
+        if places.len() < 8 {
+            places.push((*number, raw));
+        }
+    }
+    if places.is_empty() {
+        return;
+    }
+    let modules = modules.join(", ");
+    let title = format!("The VMkernel reports errors of {modules}");
+    let cause =
+        if meanings.is_empty() { "What these messages mean is not published.".to_owned() } else { meanings.join(". ") };
+    let finding = Finding::new("host.vmkernel-errors", Status::Warn, Confidence::Possible, &modules, &title, &cause);
+    explained.finding(places.iter().fold(finding, |finding, (number, raw)| finding.shown(*number, raw)));
 }
 
 /// One message, recognised by its words alone.

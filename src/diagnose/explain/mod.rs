@@ -10,6 +10,7 @@ mod logs;
 mod parts;
 mod squeezed;
 mod tables;
+mod vim;
 mod vmx;
 
 use std::borrow::Cow;
@@ -75,7 +76,7 @@ impl Explained {
             ["vmx.no-equals", "vmx.no-name", "vmx.open-quote", "vmx.after-value", "vm.vmsd-malformed"];
         let broken = self.findings.iter().filter(|finding| BROKEN.contains(&finding.check.as_str())).count();
         let said = self.findings.iter().filter(|finding| !finding.check.starts_with("vmx.")).count();
-        (1000 + self.facts.len() + 10 * said).saturating_sub(5 * broken)
+        (1000 + self.facts.len() + 1000 * said).saturating_sub(5 * broken)
     }
 
     fn is(&mut self, kind: Kind) {
@@ -166,6 +167,9 @@ fn explain_lines(path: &str, bytes: &[u8], lines: &[(u32, Cow<'_, str>)]) -> Exp
         if !read(Kind::Vmx) && !read(Kind::Vmsd) {
             tables::read(&mut explained, host, &part.without_logs());
         }
+        if read(Kind::VimCmd) {
+            vim::read(&mut explained, host, part);
+        }
         arguments::read(&mut explained, host, &part.lines);
     }
     logs::read(&mut explained, lines);
@@ -179,13 +183,14 @@ fn explain_lines(path: &str, bytes: &[u8], lines: &[(u32, Cow<'_, str>)]) -> Exp
 }
 
 /// Rules for a VM's configuration that say of a key what the list of wrong advice says too.
-const SAME: [&str; 6] = [
+const SAME: [&str; 7] = [
     "vmx.no-such-key",
     "vmx.irrelevant-key",
     "vmx.pvrdma-keys",
     "vmx.pvrdma-pair-removed",
     "vmx.host-setting",
-    "vmx.vgpu-name",
+    "vmx.vgpu-mig-name",
+    "vmx.numa-default",
 ];
 
 /// Takes out what is said twice: a rule about a line of which the list of wrong advice speaks.
@@ -207,7 +212,9 @@ const MOST_EVIDENCE: usize = 16;
 fn judge(explained: &mut Explained, lines: &[(u32, Cow<'_, str>)], context: Context) {
     let mut found: Vec<(&'static myth::Myth, Vec<(u32, &str)>)> = Vec::new();
     for (number, line) in lines {
-        for myth in myth::judge(line, context) {
+        // A prompt can be glued to the output before it.
+        let (before, line) = line.split_at(parts::prompt_at(line));
+        for myth in myth::judge(before, context).into_iter().chain(myth::judge(line, context)) {
             match found.iter_mut().find(|(known, _)| known.id == myth.id) {
                 Some((_, places)) if places.len() < MOST_EVIDENCE => places.push((*number, line)),
                 Some(_) => {}

@@ -81,6 +81,11 @@ fn bracket_prompt(text: &str) -> Option<(usize, &str)> {
     })
 }
 
+/// Where a prompt in brackets begins in the line; 0 if there is none.
+pub(super) fn prompt_at(line: &str) -> usize {
+    bracket_prompt(line).map_or(0, |(at, _)| at)
+}
+
 /// What stands before a prompt, its host, and the command behind it.
 fn prompt(line: &str) -> Option<(&str, Option<String>, &str)> {
     if let Some((at, inside)) = bracket_prompt(line) {

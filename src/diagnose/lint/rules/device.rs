@@ -13,9 +13,9 @@ pub(super) const NVIDIA: u32 = 0x10de;
 /// What kind of device it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// One function of one host, by id: DirectPath.
+    /// One function of one host, by id: `DirectPath`.
     Direct,
-    /// Any function of some models: Dynamic DirectPath.
+    /// Any function of some models: Dynamic `DirectPath`.
     Dynamic,
     /// A share of a GPU.
     Vgpu,
@@ -41,14 +41,14 @@ pub(super) struct Device<'a> {
     /// Vendor id.
     pub vendor: Option<u32>,
     /// Device id.
-    pub device: Option<u32>,
+    pub model: Option<u32>,
 }
 
 impl Device<'_> {
     /// What is known of the GPU, if it is one of the list.
     pub(super) fn gpu(&self) -> Option<&'static Gpu> {
         if self.vendor == Some(NVIDIA) && matches!(self.kind, Kind::Direct | Kind::Dynamic) {
-            gpu::by_id(self.device?)
+            gpu::by_id(self.model?)
         } else {
             None
         }
@@ -108,7 +108,7 @@ fn read<'a>(vmx: &Dictionary, number: u32, parts: &[(&str, &'a Entry)]) -> Optio
     } else {
         Kind::Direct
     };
-    let model = allowed.and_then(|entry| Some(allowed_models(&entry.value)?.first().copied()?));
+    let first = allowed.and_then(|entry| allowed_models(&entry.value)?.first().copied());
     let told = |name: &str| get(name).and_then(|entry| id_number(&entry.value));
     Some(Device {
         number,
@@ -117,7 +117,7 @@ fn read<'a>(vmx: &Dictionary, number: u32, parts: &[(&str, &'a Entry)]) -> Optio
         id,
         allowed,
         vgpu,
-        vendor: told("vendorId").or(model.map(|(vendor, _)| vendor)),
-        device: told("deviceId").or(model.map(|(_, device)| device)),
+        vendor: told("vendorId").or(first.map(|(vendor, _)| vendor)),
+        model: told("deviceId").or(first.map(|(_, model)| model)),
     })
 }

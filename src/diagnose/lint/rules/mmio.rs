@@ -4,6 +4,7 @@ use super::device::{Device, NVIDIA, devices};
 use super::gpu::SMALL_WINDOW;
 use super::{Found, Rule, Severity, at, documented, efi, missing, rule, shown};
 use crate::diagnose::lint::Subject;
+use crate::probe::vmx::Entry;
 
 /// The keys.
 const ENABLE: &str = "pciPassthru.use64bitMMIO";
@@ -167,7 +168,7 @@ fn efi_missing(subject: &Subject<'_>) -> Vec<Found> {
 fn off(subject: &Subject<'_>) -> Vec<Found> {
     let vmx = subject.vmx;
     let Some(need) = need(&devices(vmx)) else { return Vec::new() };
-    if vmx.flag(ENABLE) == Some(true) || vmx.get(ENABLE).is_some_and(|entry| entry.odd_quotes()) {
+    if vmx.flag(ENABLE) == Some(true) || vmx.get(ENABLE).is_some_and(Entry::odd_quotes) {
         return Vec::new();
     }
     let message = format!("pciPassthru{}: {}; without the key 3.5 GiB can be mapped", need.first, need.words());
@@ -253,7 +254,7 @@ fn alone(subject: &Subject<'_>) -> Vec<Found> {
     let vmx = subject.vmx;
     let Some(entry) = vmx.get(SIZE) else { return Vec::new() };
     // Where a device needs it, its absence is a finding of its own.
-    let odd = vmx.get(ENABLE).is_some_and(|enable| enable.odd_quotes());
+    let odd = vmx.get(ENABLE).is_some_and(Entry::odd_quotes);
     if vmx.flag(ENABLE) == Some(true) || odd || need(&devices(vmx)).is_some() {
         return Vec::new();
     }

@@ -3,7 +3,7 @@
 use super::device::{Kind, devices};
 use super::{Found, Rule, Severity, at, documented, field, numbered, rule, shown};
 use crate::diagnose::lint::{HostFunction, HostView, Subject};
-use crate::probe::vmx::{Dictionary, Entry};
+use crate::probe::vmx::{Dictionary, Entry, PciId, id_of};
 
 /// The rule of the decimal id.
 const DECIMAL: &str = "intel/mfd-esxi vm_gold.py:374; public VMX files; field report of 'AH No device hints found'";
@@ -67,55 +67,39 @@ pub(super) const RULES: &[Rule] = &[
     ),
 ];
 
-/// An address: segment, bus, slot, function.
-type Address = (u32, u32, u32, u32);
-
-/// How an id of a VMX reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How an id of a VMX reads; addresses are those that the host's tools print, `0000:af:00.0`.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
     /// As the host writes it, or short: all parts are decimal.
-    Decimal(Address),
+    Decimal(String),
     /// It can only be hexadecimal.
-    Hexadecimal(Address),
+    Hexadecimal(String),
     /// A hand-written form whose parts read both ways: decimal, then hexadecimal. The two may be equal.
-    Either(Address, Address),
+    Either(String, String),
     /// No address.
     None,
 }
 
 /// Reads an id. `00000:175:00.0` and `0:66:0.0` are decimal; a letter, or the four-digit segment of esxcli, shows a hand.
 pub(super) fn judge(id: &str) -> Reading {
-    let Some((place, function)) = id.trim().rsplit_once('.') else { return Reading::None };
-    let parts: Vec<&str> = place.split(':').collect();
-    let (segment, bus, slot) = match parts.as_slice() {
-        [segment, bus, slot] => (*segment, *bus, *slot),
-        [bus, slot] => ("0", *bus, *slot),
-        _ => return Reading::None,
-    };
-    let read = |radix: u32| -> Option<Address> {
-        let part = |text: &str| u32::from_str_radix(text, radix).ok().filter(|_| !text.starts_with('+'));
-        let address = (part(segment)?, part(bus)?, part(slot)?, part(function)?);
-        (address.0 <= 0xffff && address.1 <= 0xff && address.2 <= 0x1f && address.3 <= 7).then_some(address)
-    };
-    let by_hand = segment.len() == 4;
-    match (read(10), read(16)) {
-        // Three digits of the bus are never hexadecimal.
-        (Some(decimal), _) if !by_hand || bus.len() > 2 => Reading::Decimal(decimal),
-        (Some(decimal), Some(hexadecimal)) => Reading::Either(decimal, hexadecimal),
-        (Some(decimal), None) => Reading::Decimal(decimal),
-        (None, Some(hexadecimal)) => Reading::Hexadecimal(hexadecimal),
-        (None, None) => Reading::None,
+    match PciId::read(id) {
+        PciId::Decimal(address) if is_form_of_esxcli(id) => Reading::Either(address.clone(), address),
+        PciId::Decimal(address) => Reading::Decimal(address),
+        PciId::Hex(address) => Reading::Hexadecimal(address),
+        PciId::Ambiguous { decimal, hex } => Reading::Either(decimal, hex),
+        PciId::Unreadable => Reading::None,
     }
 }
 
-/// An address as the host's tools write it.
-fn hexadecimal_text((segment, bus, slot, function): Address) -> String {
-    format!("{segment:04x}:{bus:02x}:{slot:02x}.{function}")
+/// True for the widths of esxcli: four digits of segment, two of bus.
+fn is_form_of_esxcli(id: &str) -> bool {
+    let parts: Vec<&str> = id.trim().split(':').collect();
+    matches!(parts.as_slice(), [segment, bus, _] if segment.len() == 4 && bus.len() == 2)
 }
 
 /// An address as a VMX writes it.
-fn vmx_text((segment, bus, slot, function): Address) -> String {
-    format!("{segment:05}:{bus:03}:{slot:02}.{function}")
+fn vmx_text(address: &str) -> String {
+    id_of(address).unwrap_or_else(|| address.to_owned())
 }
 
 /// All ids, of present devices and of fragments alike.
@@ -131,7 +115,7 @@ fn hexadecimal(subject: &Subject<'_>) -> Vec<Found> {
     ids(subject.vmx)
         .filter_map(|entry| {
             let Reading::Hexadecimal(address) = judge(&entry.value) else { return None };
-            let right = vmx_text(address);
+            let right = vmx_text(&address);
             let message = format!(
                 "{} is hexadecimal as esxcli and lspci print it; the parts of this id are decimal: {right}",
                 shown(&entry.value)
@@ -148,29 +132,28 @@ fn handwritten(subject: &Subject<'_>) -> Vec<Found> {
             let Reading::Either(decimal, hexadecimal) = judge(&entry.value) else { return None };
             let id = shown(&entry.value);
             if decimal == hexadecimal {
-                let right = vmx_text(decimal);
+                let right = vmx_text(&decimal);
                 let message = format!(
-                    "{id} is written by hand in the form of esxcli; both readings are the host's {}, which the host writes \
-                     {right}",
-                    hexadecimal_text(decimal)
+                    "{id} is written by hand in the form of esxcli; both readings are the host's {decimal}, which the host writes \
+                     {right}"
                 );
                 return Some(at(entry, message).mend(&entry.key, &right));
             }
-            let (first, second) = (hexadecimal_text(decimal), hexadecimal_text(hexadecimal));
+            let (first, second) = (&decimal, &hexadecimal);
             let both = format!(
                 "{id} is written by hand in the form of esxcli and reads both ways: the host takes it as decimal, which is \
                  {first}; if it was copied from esxcli or lspci, {second} is meant, to be written {}",
-                vmx_text(hexadecimal)
+                vmx_text(&hexadecimal)
             );
-            let there = |address| subject.host.and_then(|host| has(host, address));
-            Some(match (there(decimal), there(hexadecimal)) {
+            let there = |address: &str| subject.host.and_then(|host| has(host, address));
+            Some(match (there(&decimal), there(&hexadecimal)) {
                 (Some(false), Some(true)) => {
                     let message = format!("{both}; of the two the host has {second} only");
-                    at(entry, message).mend(&entry.key, &vmx_text(hexadecimal))
+                    at(entry, message).mend(&entry.key, &vmx_text(&hexadecimal))
                 }
                 (Some(true), Some(false)) => {
                     let message = format!("{both}; of the two the host has {first} only");
-                    at(entry, message).mend(&entry.key, &vmx_text(decimal))
+                    at(entry, message).mend(&entry.key, &vmx_text(&decimal))
                 }
                 (Some(true), Some(true)) => at(entry, format!("{both}; the host has both")),
                 _ => at(entry, both),
@@ -193,7 +176,7 @@ fn malformed(subject: &Subject<'_>) -> Vec<Found> {
 }
 
 /// The addresses of the devices that are one whole function, with their ids.
-fn addresses(vmx: &Dictionary) -> Vec<(Address, &Entry)> {
+fn addresses(vmx: &Dictionary) -> Vec<(String, &Entry)> {
     devices(vmx)
         .into_iter()
         .filter(|device| device.kind == Kind::Direct)
@@ -214,12 +197,7 @@ fn twice(subject: &Subject<'_>) -> Vec<Found> {
         .enumerate()
         .filter_map(|(place, (address, entry))| {
             let (_, first) = all.iter().take(place).find(|(other, _)| other == address)?;
-            let message = format!(
-                "{} is the function {} of {} already",
-                shown(&entry.key),
-                hexadecimal_text(*address),
-                first.key
-            );
+            let message = format!("{} is the function {address} of {} already", shown(&entry.key), shown(&first.key));
             Some(at(entry, message))
         })
         .collect()
@@ -240,18 +218,16 @@ fn without_id(subject: &Subject<'_>) -> Vec<Found> {
 }
 
 /// Whether the host has a function; `None` if its functions are not known.
-fn has(host: &HostView, address: Address) -> Option<bool> {
-    let text = hexadecimal_text(address);
-    Some(host.functions.as_ref()?.iter().any(|function| function.address.eq_ignore_ascii_case(&text)))
+fn has(host: &HostView, address: &str) -> Option<bool> {
+    Some(host.functions.as_ref()?.iter().any(|function| function.address.eq_ignore_ascii_case(address)))
 }
 
 fn not_on_host(subject: &Subject<'_>) -> Vec<Found> {
     let Some(host) = subject.host else { return Vec::new() };
     addresses(subject.vmx)
         .into_iter()
-        .filter(|(address, _)| has(host, *address) == Some(false))
-        .map(|(address, entry)| {
-            let text = hexadecimal_text(address);
+        .filter(|(address, _)| has(host, address) == Some(false))
+        .map(|(text, entry)| {
             let message = format!("{} is {text}, which host {} does not have", shown(&entry.value), shown(&host.name));
             at(entry, message).fatal(format!("the host has no PCI function {text}"))
         })
@@ -273,7 +249,7 @@ fn other_device(subject: &Subject<'_>) -> Vec<Found> {
     let told = devices(subject.vmx);
     on_host(subject, |function, entry| {
         let device = told.iter().find(|device| device.id.is_some_and(|id| id.line == entry.line))?;
-        let (vendor, model) = (device.vendor?, device.device?);
+        let (vendor, model) = (device.vendor?, device.model?);
         let read = |text: &str| u32::from_str_radix(text.trim_start_matches("0x"), 16).ok();
         let (there_vendor, there_model) = (read(&function.vendor)?, read(&function.device)?);
         if (vendor, model) == (there_vendor, there_model) {
@@ -293,8 +269,7 @@ pub(super) fn functions<'a>(subject: &Subject<'a>) -> Vec<(&'a HostFunction, &'a
     let Some(functions) = subject.host.and_then(|host| host.functions.as_ref()) else { return Vec::new() };
     addresses(subject.vmx)
         .into_iter()
-        .filter_map(|(address, entry)| {
-            let text = hexadecimal_text(address);
+        .filter_map(|(text, entry)| {
             Some((functions.iter().find(|function| function.address.eq_ignore_ascii_case(&text))?, entry))
         })
         .collect()
@@ -311,13 +286,15 @@ mod tests {
 
     #[test]
     fn an_id_is_decimal_unless_it_cannot_be() {
-        assert_eq!(judge("00000:013:00.0"), Reading::Decimal((0, 13, 0, 0)));
-        assert_eq!(judge("0:66:0.0"), Reading::Decimal((0, 66, 0, 0)));
-        assert_eq!(judge("00000:026:01.2"), Reading::Decimal((0, 26, 1, 2)));
-        assert_eq!(judge("130:00.0"), Reading::Decimal((0, 130, 0, 0)));
-        assert_eq!(judge("0000:0d:00.0"), Reading::Hexadecimal((0, 13, 0, 0)));
-        assert_eq!(judge("0000:41:00.0"), Reading::Either((0, 41, 0, 0), (0, 65, 0, 0)));
-        assert_eq!(judge("0000:04:00.0"), Reading::Either((0, 4, 0, 0), (0, 4, 0, 0)));
+        let decimal = |address: &str| Reading::Decimal(address.to_owned());
+        let either = |one: &str, other: &str| Reading::Either(one.to_owned(), other.to_owned());
+        assert_eq!(judge("00000:013:00.0"), decimal("0000:0d:00.0"));
+        assert_eq!(judge("0:66:0.0"), decimal("0000:42:00.0"));
+        assert_eq!(judge("00000:026:01.2"), decimal("0000:1a:01.2"));
+        assert_eq!(judge("130:00.0"), decimal("0000:82:00.0"));
+        assert_eq!(judge("0000:0d:00.0"), Reading::Hexadecimal("0000:0d:00.0".to_owned()));
+        assert_eq!(judge("0000:41:00.0"), either("0000:29:00.0", "0000:41:00.0"));
+        assert_eq!(judge("0000:04:00.0"), either("0000:04:00.0", "0000:04:00.0"));
         for wrong in ["", "0", "00000:300:00.0", "00000:001:40.0", "00000:001:00.9", "vmnic0", "0000:xy:00.0"] {
             assert_eq!(judge(wrong), Reading::None, "{wrong}");
         }

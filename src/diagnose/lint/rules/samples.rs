@@ -105,7 +105,7 @@ impl Sample {
     /// The same without the keys that begin so.
     pub(super) fn without(mut self, key: &str) -> Self {
         assert!(self.text.lines().any(|line| line.starts_with(key)), "{key} is in the sample");
-        self.text = self.text.lines().filter(|line| !line.starts_with(key)).map(|line| format!("{line}\n")).collect();
+        self.text = self.text.split_inclusive('\n').filter(|line| !line.starts_with(key)).collect();
         self
     }
 
@@ -139,7 +139,7 @@ pub(super) fn pvrdma() -> Sample {
         .set("ethernet1.present", "TRUE")
 }
 
-/// A VM of hardware version 14, which knows no Dynamic DirectPath, with an A100 of 40 GB at af:00.0.
+/// A VM of hardware version 14, which knows no Dynamic `DirectPath`, with an A100 of 40 GB at af:00.0.
 pub(super) fn a100() -> Sample {
     plain()
         .set("virtualHW.version", "14")
@@ -153,7 +153,7 @@ pub(super) fn a100() -> Sample {
         .set("pciPassthru0.pciSlotNumber", "256")
 }
 
-/// A VM with any A100 of 40 GB, by Dynamic DirectPath.
+/// A VM with any A100 of 40 GB, by Dynamic `DirectPath`.
 pub(super) fn dynamic() -> Sample {
     a100()
         .set("virtualHW.version", "19")

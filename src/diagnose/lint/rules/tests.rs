@@ -433,7 +433,7 @@ fn findings_survive_other_line_ends_and_another_order() {
         if matches!(rule, "vmx.byte-order-mark" | "vmx.encoding-position" | "vmx.pasted-remains") {
             continue;
         }
-        let turned: String = bad.text.lines().rev().map(|line| format!("{line}\r\n")).collect();
+        let turned: String = bad.text.lines().rev().flat_map(|line| [line, "\r\n"]).collect();
         let turned = format!(".encoding = \"UTF-8\"\r\n{}", turned.replace(".encoding = \"UTF-8\"\r\n", ""));
         let vmx = Dictionary::parse(turned.as_bytes());
         assert!(findings(&bad, &vmx).iter().any(|finding| finding.rule.id == rule), "{rule}");

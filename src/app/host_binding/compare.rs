@@ -151,8 +151,8 @@ impl Ord for Held {
 fn held(model: &Model, host: &TargetId, entity: &Entity, attribute: Attribute, probes: &BTreeSet<SourceId>) -> Held {
     let id = EntityId::new(host, entity.clone());
     match model.fabric.reading(&id, attribute).map(|reading| &reading.state) {
-        Some(State::Known(value)) => Held::Value(format::value(attribute, value)),
-        Some(State::Empty) => Held::Value("(empty)".to_owned()),
+        Some(State::Known(value)) if !value.to_string().is_empty() => Held::Value(format::value(attribute, value)),
+        Some(State::Known(_) | State::Empty) => Held::Value("(empty)".to_owned()),
         Some(State::NotAvailable | State::NotPublished(_)) => Held::Absent,
         // What could not be read is no difference.
         Some(_) => Held::Unread,
@@ -204,7 +204,9 @@ fn label(entity: &Entity, attribute: Attribute) -> String {
         Entity::AdvancedSetting(path) => path.as_str().trim_start_matches('/').replace('/', "."),
         _ => entity.name(),
     };
-    format!("{name} {}", attribute.label()).trim().to_owned()
+    // The value of a setting is what the setting is: a word for it says nothing.
+    let word = if attribute.label() == "value" { "" } else { attribute.label() };
+    format!("{name} {word}").trim().to_owned()
 }
 
 fn row(model: &Model, hosts: &[&TargetId], difference: &Difference) -> Row {

@@ -76,7 +76,10 @@ pub(super) fn age(at: Timestamp, now: Timestamp) -> String {
 /// The cell of one attribute with its age where it is old; `prefix` stands in front of the value.
 pub(super) fn cell(model: &Model, id: &EntityId, attribute: Attribute, prefix: &str) -> Option<Cell> {
     let reading = model.fabric.reading(id, attribute)?;
-    let text = format::state(attribute, &reading.state);
+    let mut text = format::state(attribute, &reading.state);
+    if text.is_empty() {
+        text.push_str("(empty)");
+    }
     let space = if prefix.is_empty() { "" } else { " " };
     let text = format!("{prefix}{space}{text}{}", age(reading.at, model.now));
     Some(Cell {

@@ -121,7 +121,7 @@ impl Of<'_> {
     fn qualification(&self) -> Vec<Row> {
         let mut rows = Vec::new();
         let setting = Entity::AdvancedSetting(PVRDMA_VMKNIC.into());
-        if let Some(mut row) = self.single(setting.clone(), Attribute::SettingValue, "tagged VMkernel adapter") {
+        if let Some(mut row) = self.single(setting.clone(), Attribute::SettingValue, "tagged adapter") {
             if self.is_blank(&setting, Attribute::SettingValue) {
                 for cell in &mut row.cells {
                     "none: Net.PVRDMAVmknic is empty, PVRDMA falls back to TCP".clone_into(&mut cell.text);
@@ -142,7 +142,7 @@ impl Of<'_> {
             rows.push(row);
         }
         let ruleset = Entity::Ruleset("pvrdma".into());
-        if let Some(mut row) = self.single(ruleset.clone(), Attribute::RulesetEnabled, "firewall ruleset pvrdma") {
+        if let Some(mut row) = self.single(ruleset.clone(), Attribute::RulesetEnabled, "ruleset pvrdma") {
             let open = self.model.fabric.value(&self.id(ruleset), Attribute::RulesetEnabled).and_then(Value::as_flag);
             for cell in &mut row.cells {
                 match open {
@@ -201,7 +201,7 @@ impl Of<'_> {
                     cell.gravity = Gravity::Warning;
                 }
                 let key = RowKey::Entity(id.entity.clone(), "carries-pvrdma".into());
-                Some(Row { key, label: format!("{} carries PVRDMA", id.entity.name()), cells: vec![cell] })
+                Some(Row { key, label: format!("{} for PVRDMA", id.entity.name()), cells: vec![cell] })
             })
             .collect()
     }

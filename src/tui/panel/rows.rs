@@ -30,7 +30,9 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
     let subject = subject(model, target);
     let stale = subject.is_some_and(|target| condition::is_stale(model, target)) && !rows.is_empty();
     let focused = model.screen.focus == Focus::Panel;
-    let label_room = label_room(&rows, room);
+    // Names of settings and devices of VMs are longer than those in a guest.
+    let most = if model.screen.panel == Panel::GuestLink { room / 3 } else { room * 2 / 5 };
+    let label_room = label_room(&rows, most);
     let names = if model.screen.panel == Panel::Host { host_binding::columns(model) } else { Vec::new() };
     let columns = Columns::new(&names, room, label_room);
     if let Some(columns) = &columns {
@@ -216,10 +218,10 @@ impl Columns {
     }
 }
 
-/// Width of the labels: that of the longest one, but no more than a third of the panel.
-fn label_room(rows: &[Row], room: usize) -> usize {
+/// Width of the labels: that of the longest one, but no more than so many cells.
+fn label_room(rows: &[Row], most: usize) -> usize {
     let longest = rows.iter().filter(|row| !row.is_section()).map(|row| width(&row.label)).max().unwrap_or(0);
-    longest.min(room / 3).max(8)
+    longest.min(most).max(8)
 }
 
 /// One row as lines: values that do not fit go on below, so that nothing is hidden.

@@ -181,7 +181,9 @@ fn port_and_switch(
         gap("switch", format!("the switches of {host} were not read"), Vec::new());
         return None;
     }
-    let named = view.shown(device, Attribute::OnSwitch);
+    // The configuration of a VM names the switch by its id; other sources by its name.
+    let by = [Attribute::OnSwitch, Attribute::SwitchId].into_iter().find(|by| view.shown(device, *by).is_some());
+    let named = by.and_then(|by| view.shown(device, by));
     let port_id = view.shown(device, Attribute::PortId);
     let connection = view.shown(device, Attribute::ConnectionId);
     let on = named.as_ref().and_then(|named| switches.iter().find(|switch| names_switch(view, switch, named)));
@@ -190,9 +192,7 @@ fn port_and_switch(
         on.is_none_or(|on| on.entity.name() == switch.as_str())
     };
     let mut basis = vec![(device.clone(), Attribute::PortId)];
-    if named.is_some() {
-        basis.push((device.clone(), Attribute::OnSwitch));
-    }
+    basis.extend(by.map(|by| (device.clone(), by)));
     let on_ports = ports.iter().filter(|port| belongs(port));
     let same_port: Vec<&EntityId> = if let Some(id) = &port_id {
         on_ports.filter(|port| matches!(&port.entity, Entity::SwitchPort { port, .. } if port.as_str() == id)).collect()

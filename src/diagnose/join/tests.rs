@@ -40,7 +40,7 @@ fn host() -> Vec<(Entity, Attribute, Value)> {
         (vm(), A::PowerState, text("poweredOn")),
         (device(4001), A::DeviceKind, text("PVRDMA adapter")),
         (device(4001), A::HardwareAddress, text("00:50:56:80:00:01")),
-        (device(4001), A::OnSwitch, text(&VDS.replace(' ', ""))),
+        (device(4001), A::SwitchId, text(&VDS.to_uppercase())),
         (device(4001), A::PortId, text("14")),
         (device(4001), A::ConnectionId, text("123456789")),
         (device(13000), A::DeviceKind, text("passthrough")),

@@ -106,7 +106,7 @@ fn vm_facts() -> Facts {
         (device(4001), A::DeviceLabel, text("Network adapter 2")),
         (device(4001), A::DeviceKind, text("PVRDMA adapter")),
         (device(4001), A::HardwareAddress, text("00:50:56:80:00:01")),
-        (device(4001), A::OnSwitch, text("dvs-rdma")),
+        (device(4001), A::SwitchId, text(VDS)),
         (device(4001), A::PortId, text("14")),
         (device(13000), A::DeviceLabel, text("PCI device 0")),
         (device(13000), A::DeviceKind, text("passthrough")),
@@ -121,7 +121,7 @@ fn twins() -> Model {
     tell(&mut model, "esx02", "esxi.test", "one\ntwo\n", host_facts(false));
     tell(&mut model, "esx01", "esxi.vms", "", vm_facts());
     let vmx = format!("@item {VMX}\n.encoding = \"UTF-8\"\nethernet1.virtualDev = \"pvrdma\"\n@status 0\n");
-    tell(&mut model, "esx01", "esxi.vmx", &vmx, Vec::new());
+    tell(&mut model, "esx01", "esxi.vmx-files", &vmx, Vec::new());
     let netdev = Entity::Netdev("ens224".into());
     tell(
         &mut model,
@@ -228,7 +228,7 @@ fn every_cell_of_the_new_panels_that_was_read_has_evidence_and_the_vmx_its_line(
         let evidence = model.screen.evidence().cloned().expect("evidence");
         assert!(evidence.observation.is_some(), "{panel}");
         if panel == "panel-vm" {
-            assert_eq!((evidence.reference.source.as_str(), evidence.line), ("esxi.vmx", 3));
+            assert_eq!((evidence.reference.source.as_str(), evidence.line), ("esxi.vmx-files", 3));
             assert!(evidence.lines()[2].1.contains("ethernet1.virtualDev"));
         }
         act(&mut model, &["close"]);

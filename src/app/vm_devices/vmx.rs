@@ -11,8 +11,8 @@ use crate::fabric::{Attribute, Entity, EntityId, Observation, SourceId, Value};
 use crate::probe::vmx::Dictionary;
 use crate::probe::{ITEM, STATUS};
 
-/// The source that reads the VMX files of a host.
-const SOURCE: &str = "esxi.vmx";
+/// The sources that read the VMX files of a host: all of them, or the one of an archive.
+const SOURCES: [&str; 2] = ["esxi.vmx-files", "esxi.vmx"];
 
 /// The file, within what was read of all VMs of the host.
 #[derive(Clone, Debug)]
@@ -42,7 +42,8 @@ impl File {
     /// The file of a VM, if it was read and is still at hand.
     pub(super) fn of(model: &Model, vm: &EntityId) -> Option<Self> {
         let wanted = path(model.fabric.text(vm, Attribute::VmxPath)?);
-        let observation = model.raw.newest(&vm.target, &SourceId::new(SOURCE))?.clone();
+        let newest = |source: &&str| model.raw.newest(&vm.target, &SourceId::new(source)).cloned();
+        let observation = SOURCES.iter().find_map(|source| newest(&source))?;
         let mut items: Vec<(String, u32, Vec<&str>)> = Vec::new();
         let mut open = false;
         for (number, line) in observation.lines() {

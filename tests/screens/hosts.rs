@@ -156,7 +156,7 @@ fn host_binding_of_one_host() {
     let mut model = twins();
     act(&mut model, &["next-target", "panel-host"]);
     let screen = shown(&mut model, 80, 24);
-    assert!(screen.contains("PVRDMA falls back to TCP"), "{screen}");
+    assert!(screen.contains("Net.PVRDMAVmknic is"), "{screen}");
     assert!(screen.contains("Differs from other hosts"), "{screen}");
     insta::assert_snapshot!(screen);
     act(&mut model, &["down"]);

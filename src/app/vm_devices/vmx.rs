@@ -43,7 +43,7 @@ impl File {
     pub(super) fn of(model: &Model, vm: &EntityId) -> Option<Self> {
         let wanted = path(model.fabric.text(vm, Attribute::VmxPath)?);
         let newest = |source: &&str| model.raw.newest(&vm.target, &SourceId::new(source)).cloned();
-        let observation = SOURCES.iter().find_map(|source| newest(&source))?;
+        let observation = SOURCES.iter().find_map(newest)?;
         let mut items: Vec<(String, u32, Vec<&str>)> = Vec::new();
         let mut open = false;
         for (number, line) in observation.lines() {

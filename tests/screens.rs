@@ -3,6 +3,8 @@
 
 #[path = "screens/guest.rs"]
 mod guest;
+#[path = "screens/hosts.rs"]
+mod hosts;
 #[path = "screens/overlays.rs"]
 mod overlays;
 #[path = "screens/questions.rs"]

@@ -126,6 +126,27 @@ pub fn of_value(attribute: Attribute, state: &State<Value>) -> Gravity {
 /// How an entity stands, for the tree: the word of its main state.
 pub fn of_entity(model: &Model, id: &EntityId) -> Condition {
     let attribute = match id.entity {
+        Entity::Vm(_) => {
+            let Some(word) = model.fabric.text(id, Attribute::PowerState) else {
+                return Condition::new("?", Gravity::Unknown);
+            };
+            let short = match word {
+                "poweredOn" => "on",
+                "poweredOff" => "off",
+                other => other,
+            };
+            return Condition::new(short, Gravity::Neutral);
+        }
+        Entity::RdmaDevice(_) => {
+            return [Attribute::PortState, Attribute::OperationalState]
+                .into_iter()
+                .find_map(|attribute| {
+                    let state = &model.fabric.reading(id, attribute)?.state;
+                    let word = state.known()?.to_string();
+                    Some(Condition::new(word, super::host_binding::gravity(attribute, state)))
+                })
+                .unwrap_or_else(|| Condition::new("", Gravity::Neutral));
+        }
         Entity::RdmaPort { .. } => Attribute::PortState,
         Entity::Netdev(_) => Attribute::OperationalState,
         Entity::QueuePair { .. } => Attribute::QueuePairState,

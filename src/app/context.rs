@@ -8,6 +8,10 @@ pub enum Context {
     Global,
     /// The fabric tree has the focus.
     Tree,
+    /// The *Host binding* panel has the focus.
+    Host,
+    /// The *VM devices* panel has the focus.
+    Vm,
     /// The *Guest link* panel has the focus.
     Guest,
     /// The *Live* panel has the focus.
@@ -37,9 +41,11 @@ pub enum Context {
 
 impl Context {
     /// All contexts.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Global,
         Self::Tree,
+        Self::Host,
+        Self::Vm,
         Self::Guest,
         Self::Live,
         Self::Events,
@@ -64,6 +70,8 @@ impl Context {
         match self {
             Self::Global => "global",
             Self::Tree => "tree",
+            Self::Host => "host",
+            Self::Vm => "vm",
             Self::Guest => "guest",
             Self::Live => "live",
             Self::Events => "events",

@@ -2,12 +2,12 @@
 //! shell runs nothing; controls and escape sequences are taken out of everything. Questions and what is typed into them
 //! are never copied.
 
-use super::guest_link;
 use super::live::{self, Graph};
 use super::message::Severity;
 use super::model::Model;
 use super::screen::{Focus, Overlay, Panel};
 use super::settings;
+use super::table;
 use super::tree::{self, Node};
 use crate::fabric::text::clean_line;
 use crate::fabric::{Observation, Timestamp};
@@ -84,7 +84,7 @@ pub fn selected(model: &Model, whole: bool) -> Result<Selected, &'static str> {
         Some(Overlay::Help { .. } | Overlay::Palette(_)) => return Err("nothing is selected in this list"),
         None if model.screen.focus == Focus::Tree => of_tree(model, whole).ok_or("nothing is selected")?,
         None => match model.screen.panel {
-            Panel::GuestLink => of_guest(model, whole).ok_or("no value is selected")?,
+            Panel::Host | Panel::Vm | Panel::GuestLink => of_rows(model, whole).ok_or("no value is selected")?,
             Panel::Live => of_live(model, whole).ok_or("no graph is shown")?,
             Panel::Events => of_event(model).ok_or("no event is selected")?,
         },
@@ -115,14 +115,13 @@ fn of_tree(model: &Model, whole: bool) -> Option<(Option<CopyText>, &'static str
     Some((CopyText::line(&name), "name"))
 }
 
-fn of_guest(model: &Model, whole: bool) -> Option<(Option<CopyText>, &'static str)> {
-    let rows = guest_link::rows(model, model.selected_target()?);
-    let row = rows.iter().find(|row| Some(&row.key) == model.screen.guest.selected.as_ref())?;
+fn of_rows(model: &Model, whole: bool) -> Option<(Option<CopyText>, &'static str)> {
+    let view = table::view(&model.screen)?;
+    let (row, cell) = table::selected(model).filter(|(row, _)| Some(&row.key) == view.selected.as_ref())?;
     if whole {
         let cells: Vec<&str> = row.cells.iter().map(|cell| cell.text.as_str()).collect();
         return Some((CopyText::line(&format!("{}: {}", row.label, cells.join("  "))), "row"));
     }
-    let cell = row.cells.get(model.screen.guest.cell).or_else(|| row.cells.first())?;
     Some((CopyText::line(&cell.text), "value"))
 }
 

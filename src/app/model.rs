@@ -1,6 +1,7 @@
 //! All that the console knows: the fabric, the series, the events, the raw texts, and what is shown of them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,7 @@ use super::mode::Mode;
 use super::prompt::Prompt;
 use super::raw::RawStore;
 use super::screen::Screen;
+use crate::diagnose::join::{Joined, join};
 use crate::fabric::{Fabric, SeriesStore, SourceId, TargetId, Text, Timestamp};
 
 /// What kind of machine a target is.
@@ -166,6 +168,9 @@ pub struct Model {
     pub targets: BTreeMap<TargetId, Target>,
     /// What is known of everything on them.
     pub fabric: Fabric,
+    /// What the join made of that; made when it is asked for, and forgotten when the fabric changes.
+    #[serde(skip)]
+    joined: OnceLock<Arc<Joined>>,
     /// How counters move.
     pub series: SeriesStore,
     /// What happened.
@@ -198,6 +203,7 @@ impl Model {
             order,
             targets: targets.into_iter().collect(),
             fabric: Fabric::default(),
+            joined: OnceLock::new(),
             series: SeriesStore::default(),
             events: EventLog::default(),
             marks: Marks::default(),
@@ -215,10 +221,21 @@ impl Model {
         self.targets.remove(target);
         self.order.retain(|other| other != target);
         self.fabric.forget(target);
+        self.fabric_changed();
         self.series.forget(target);
         self.raw.forget(target);
         self.prompts.retain(|prompt| prompt.target != *target);
         self.screen.tree.folded.retain(|node| node.target() != target);
+    }
+
+    /// Which thing of one target is which thing of another.
+    pub fn joined(&self) -> &Joined {
+        self.joined.get_or_init(|| Arc::new(join(&self.fabric, &self.order)))
+    }
+
+    /// To be told after each change of the fabric.
+    pub fn fabric_changed(&mut self) {
+        self.joined = OnceLock::new();
     }
 
     /// The target whose panels are shown: that of the selected row of the tree.

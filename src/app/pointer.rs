@@ -7,7 +7,7 @@ use super::action;
 use super::effect::Effect;
 use super::model::Model;
 use super::screen::{Focus, Panel};
-use super::{guest_link, live, tree};
+use super::{live, table, tree};
 
 /// What was pointed at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,7 +15,7 @@ use super::{guest_link, live, tree};
 pub enum Pointed {
     /// A row of the fabric tree.
     Tree(u32),
-    /// A row of *Guest link*.
+    /// A row of a panel of rows: *Host binding*, *VM devices*, *Guest link*.
     Guest(u32),
     /// A graph of *Live*.
     Graph(u32),
@@ -55,17 +55,17 @@ pub fn apply(model: &mut Model, pointed: Pointed) -> Vec<Effect> {
                 action::select_node(model, node);
             }
         }
-        Pointed::Guest(row) if model.screen.panel == Panel::GuestLink => {
-            let Some(target) = model.selected_target().cloned() else { return Vec::new() };
-            let rows = guest_link::rows(model, &target);
+        Pointed::Guest(row) => {
+            let Some(rows) = table::rows(model) else { return Vec::new() };
             let Some(row) = rows.get(index(row)).filter(|row| !row.is_section()) else { return Vec::new() };
-            let again = model.screen.focus == Focus::Panel && model.screen.guest.selected.as_ref() == Some(&row.key);
+            let focused = model.screen.focus == Focus::Panel;
             model.screen.focus = Focus::Panel;
-            if again {
+            let Some(view) = table::view_mut(&mut model.screen) else { return Vec::new() };
+            if focused && view.selected.as_ref() == Some(&row.key) {
                 return action::run(model, "evidence");
             }
-            model.screen.guest.selected = Some(row.key.clone());
-            model.screen.guest.cell = 0;
+            view.selected = Some(row.key.clone());
+            view.cell = 0;
         }
         Pointed::Graph(graph) if model.screen.panel == Panel::Live => {
             let Some(target) = model.selected_target().cloned() else { return Vec::new() };
@@ -79,7 +79,7 @@ pub fn apply(model: &mut Model, pointed: Pointed) -> Vec<Effect> {
                 model.screen.events.selected = Some(number);
             }
         }
-        Pointed::Guest(_) | Pointed::Graph(_) | Pointed::Event(_) => {}
+        Pointed::Graph(_) | Pointed::Event(_) => {}
     }
     Vec::new()
 }

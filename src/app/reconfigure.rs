@@ -74,8 +74,7 @@ pub fn apply(model: &mut Model, new: Reconfigured) -> Vec<Effect> {
     model.order = new.order.into_iter().filter(|id| model.targets.contains_key(id)).collect();
     if model.selected_target().is_none_or(|selected| !model.targets.contains_key(selected)) {
         model.screen.tree.selected = model.order.first().cloned().map(Node::Target);
-        model.screen.guest.selected = None;
-        model.screen.live.selected = 0;
+        super::table::reset(&mut model.screen);
     }
     let what = if told.is_empty() { String::new() } else { format!("; targets: {}", told.join(" ")) };
     model.screen.notice = Some((format!("read the configuration again{what}"), model.now));

@@ -19,6 +19,10 @@ use crate::fabric::{TargetId, Text, Timestamp};
 /// A panel. Numbers are fixed for good, so that fingers learn them; panels that are not built yet have none here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Panel {
+    /// What an ESXi host binds to RDMA: devices, uplinks, switches, settings; many hosts side by side; versions.
+    Host,
+    /// Devices of VMs, how they lead to the wire, and the VMX with its findings.
+    Vm,
     /// RDMA links, GIDs, queue pairs and everything else of one guest.
     GuestLink,
     /// Graphs.
@@ -29,11 +33,13 @@ pub enum Panel {
 
 impl Panel {
     /// All panels, by number.
-    pub const ALL: [Self; 3] = [Self::GuestLink, Self::Live, Self::Events];
+    pub const ALL: [Self; 5] = [Self::Host, Self::Vm, Self::GuestLink, Self::Live, Self::Events];
 
     /// Its number and key.
     pub fn number(self) -> u8 {
         match self {
+            Self::Host => 2,
+            Self::Vm => 3,
             Self::GuestLink => 4,
             Self::Live => 5,
             Self::Events => 8,
@@ -43,6 +49,8 @@ impl Panel {
     /// Its name.
     pub fn title(self) -> &'static str {
         match self {
+            Self::Host => "Host",
+            Self::Vm => "VM",
             Self::GuestLink => "Guest link",
             Self::Live => "Live",
             Self::Events => "Events",
@@ -52,6 +60,8 @@ impl Panel {
     /// Where keys go while it has the focus.
     pub fn context(self) -> Context {
         match self {
+            Self::Host => Context::Host,
+            Self::Vm => Context::Vm,
             Self::GuestLink => Context::Guest,
             Self::Live => Context::Live,
             Self::Events => Context::Events,
@@ -77,13 +87,36 @@ pub struct TreeView {
     pub folded: BTreeSet<Node>,
 }
 
-/// The *Guest link* panel.
+/// A panel of rows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct GuestView {
+pub struct RowsView {
     /// The selected row.
     pub selected: Option<RowKey>,
     /// The selected value within the row.
     pub cell: usize,
+}
+
+/// What the *Host binding* panel shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HostMode {
+    /// One host.
+    #[default]
+    One,
+    /// All hosts side by side.
+    Compare,
+    /// Versions over all targets, the odd ones out first.
+    Versions,
+}
+
+/// The *Host binding* panel.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostView {
+    /// What is shown.
+    pub mode: HostMode,
+    /// True to show also what is the same on all hosts.
+    pub all: bool,
+    /// What is selected.
+    pub rows: RowsView,
 }
 
 /// Seconds shown at each zoom step, the closest first; the last one is all that is kept.
@@ -223,7 +256,13 @@ pub struct Screen {
     /// The fabric tree.
     pub tree: TreeView,
     /// The *Guest link* panel.
-    pub guest: GuestView,
+    pub guest: RowsView,
+    /// The *Host binding* panel.
+    #[serde(default)]
+    pub host: HostView,
+    /// The *VM devices* panel.
+    #[serde(default)]
+    pub vm: RowsView,
     /// The *Live* panel.
     pub live: LiveView,
     /// The *Events* panel.
@@ -255,7 +294,9 @@ impl Screen {
             panel: Panel::GuestLink,
             focus: Focus::Tree,
             tree: TreeView { selected: first.map(Node::Target), folded: BTreeSet::new() },
-            guest: GuestView::default(),
+            guest: RowsView::default(),
+            host: HostView::default(),
+            vm: RowsView::default(),
             live: LiveView::default(),
             events: EventsView::default(),
             filter: Filter::default(),

@@ -182,6 +182,7 @@ fn reported(model: &mut Model, at: Timestamp, report: &Report) {
         }
     }
     let changes = model.fabric.apply(report);
+    model.fabric_changed();
     tell_changes(model, at, &changes);
     if report.probe.as_str() == queue_pairs::PROBE.name {
         count_queue_pairs(model, at, report);
@@ -243,6 +244,9 @@ fn sampled(model: &mut Model, sample: &Sample) {
         tell(model, sample.at, Some(&sample.target), severity, text);
     }
     let changes = model.fabric.apply_facts(&sample.target, &SourceId::new(stream::SOURCE), &sample.facts);
+    if !changes.is_empty() {
+        model.fabric_changed();
+    }
     tell_changes(model, sample.at, &changes);
 }
 

@@ -190,9 +190,23 @@ impl Collected {
                 }
             }
         }
+        links.extend(self.joined_links());
         links.sort();
         links.dedup();
         links
+    }
+
+    /// What the join of hosts, VMs and guests found, between entities that are both in the facts.
+    fn joined_links(&self) -> Vec<Link> {
+        let targets: Vec<TargetId> = self.targets.iter().map(|target| target.name.clone()).collect();
+        let joined = crate::diagnose::join::join(&self.fabric, &targets);
+        let end = |id: &EntityId| End { target: id.target.clone(), entity: key(&id.entity) };
+        joined
+            .all_links()
+            .into_iter()
+            .filter(|link| [&link.from, &link.to].iter().all(|id| !self.fabric.readings(id).is_empty()))
+            .map(|link| Link { kind: link.kind.name(), from: end(&link.from), to: end(&link.to) })
+            .collect()
     }
 
     /// A pair that both functions state is told once, from the PVRDMA function.
@@ -242,7 +256,9 @@ impl Collected {
         if !links.is_empty() {
             text.push_str("\nlinks\n");
             for link in links {
-                let line = format!("{} {} -> {}", link.from.target, link.from.entity, link.to.entity);
+                let there =
+                    if link.to.target == link.from.target { String::new() } else { format!("{} ", link.to.target) };
+                let line = format!("{} {} -> {there}{}", link.from.target, link.from.entity, link.to.entity);
                 for (number, piece) in wrap(&line, 76).iter().enumerate() {
                     let _ = writeln!(text, "{}{piece}", if number == 0 { "  " } else { "    " });
                 }
@@ -284,6 +300,13 @@ fn is_listed(entity: &Entity) -> bool {
             | Entity::DeviceNode(_)
             | Entity::Variable(_)
             | Entity::KernelMessage { .. }
+            | Entity::Counter { .. }
+            | Entity::FileLine { .. }
+            | Entity::LogMessage { .. }
+            | Entity::Ruleset(_)
+            | Entity::KernelSetting(_)
+            | Entity::ModuleParameter { .. }
+            | Entity::VirtualFunction { .. }
     )
 }
 

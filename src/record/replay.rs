@@ -257,7 +257,8 @@ impl Player {
 
     fn adopt(&mut self, model: Model) {
         let mode = std::mem::take(&mut self.model.mode);
-        self.model = Model { mode, ..model };
+        self.model = model;
+        self.model.mode = mode;
     }
 
     /// Does something with the recorded screen in its place.

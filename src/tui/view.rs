@@ -97,6 +97,8 @@ fn draw_tree(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect)
 /// The name of the action that shows a panel.
 fn action_of(panel: Panel) -> &'static str {
     match panel {
+        Panel::Host => "panel-host",
+        Panel::Vm => "panel-vm",
         Panel::GuestLink => "panel-guest",
         Panel::Live => "panel-live",
         Panel::Events => "panel-events",
@@ -132,7 +134,7 @@ fn draw_panel(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect
     }
     frame.render_widget(Paragraph::new(Line::from(spans)), tabs);
     match model.screen.panel {
-        Panel::GuestLink => panel::guest::draw(frame, model, paint, content),
+        Panel::Host | Panel::Vm | Panel::GuestLink => panel::rows::draw(frame, model, paint, content),
         Panel::Live => panel::live::draw(frame, model, paint, content),
         Panel::Events => panel::events::draw(frame, model, paint, content),
     }

@@ -5,6 +5,7 @@ mod answer;
 pub mod command;
 mod copy;
 pub mod fault;
+mod host;
 mod leave;
 mod live;
 mod marks;
@@ -53,6 +54,8 @@ pub const ALL: &[&Action] = &[
     &settings::CHANGE,
     &settings::NEXT_PAGE,
     &overlay::CLOSE,
+    &panels::HOST,
+    &panels::VM,
     &panels::GUEST,
     &panels::LIVE,
     &panels::EVENTS,
@@ -71,6 +74,9 @@ pub const ALL: &[&Action] = &[
     &targets::PREVIOUS,
     &targets::READ_NOW,
     &targets::RECONNECT,
+    &host::COMPARE,
+    &host::VERSIONS,
+    &host::SHOW_ALL,
     &live::FREEZE,
     &live::ZOOM_IN,
     &live::ZOOM_OUT,
@@ -192,7 +198,14 @@ pub fn context_of(top: Option<&Overlay>, screen: &Screen) -> Context {
 /// The actions that the footer offers, the most useful first; as many are shown as fit.
 pub fn hints(model: &Model) -> &'static [&'static Action] {
     match context(model) {
-        Context::Global | Context::Tree | Context::Guest | Context::Live | Context::Events | Context::Replay
+        Context::Global
+        | Context::Tree
+        | Context::Host
+        | Context::Vm
+        | Context::Guest
+        | Context::Live
+        | Context::Events
+        | Context::Replay
             if model.mode.replay().is_some_and(|replay| !replay.following) =>
         {
             &[
@@ -208,7 +221,14 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
                 &replay::GO_TO,
             ]
         }
-        Context::Global | Context::Tree | Context::Guest | Context::Live | Context::Events | Context::Replay
+        Context::Global
+        | Context::Tree
+        | Context::Host
+        | Context::Vm
+        | Context::Guest
+        | Context::Live
+        | Context::Events
+        | Context::Replay
             if model.mode.replay().is_some() =>
         {
             &[
@@ -286,7 +306,13 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
             &panels::NEXT_FOCUS,
         ],
         // What helps a target that cannot be read comes first.
-        Context::Global | Context::Tree | Context::Guest | Context::Events | Context::Replay
+        Context::Global
+        | Context::Tree
+        | Context::Host
+        | Context::Vm
+        | Context::Guest
+        | Context::Events
+        | Context::Replay
             if model.selected_target().and_then(|id| model.targets.get(id)).is_some_and(|target| {
                 matches!(target.connection, Connection::BackingOff { .. } | Connection::Failed { .. })
             }) =>
@@ -301,7 +327,19 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
                 &text::FILTER,
             ]
         }
-        Context::Global | Context::Tree | Context::Guest | Context::Events | Context::Replay => &[
+        Context::Host => &[
+            &overlay::HELP,
+            &leave::QUIT,
+            &host::COMPARE,
+            &host::SHOW_ALL,
+            &host::VERSIONS,
+            &overlay::EVIDENCE,
+            &text::FILTER,
+            &copy::COPY,
+            &palette::PALETTE,
+            &panels::NEXT_FOCUS,
+        ],
+        Context::Global | Context::Tree | Context::Vm | Context::Guest | Context::Events | Context::Replay => &[
             &overlay::HELP,
             &leave::QUIT,
             &palette::PALETTE,

@@ -5,7 +5,7 @@ use crate::app::effect::Effect;
 use crate::app::model::Model;
 use crate::app::screen::{Focus, Overlay, Panel};
 use crate::app::tree::{self, Node};
-use crate::app::{guest_link, live, palette, questions, settings};
+use crate::app::{live, palette, questions, settings, table};
 
 /// Further than any list is long.
 const FAR: isize = 1 << 40;
@@ -111,11 +111,12 @@ fn vertical(model: &mut Model, steps: isize) -> Vec<Effect> {
     }
     match (model.screen.focus, model.screen.panel) {
         (Focus::Tree, _) => tree_row(model, steps),
-        (Focus::Panel, Panel::GuestLink) => {
-            let Some(target) = model.selected_target().cloned() else { return Vec::new() };
-            let rows = guest_link::rows(model, &target);
-            model.screen.guest.selected = guest_link::moved(&rows, model.screen.guest.selected.as_ref(), steps);
-            model.screen.guest.cell = 0;
+        (Focus::Panel, Panel::Host | Panel::Vm | Panel::GuestLink) => {
+            let Some(rows) = table::rows(model) else { return Vec::new() };
+            if let Some(view) = table::view_mut(&mut model.screen) {
+                view.selected = table::moved(&rows, view.selected.as_ref(), steps);
+                view.cell = 0;
+            }
         }
         (Focus::Panel, Panel::Live) => {
             let Some(target) = model.selected_target().cloned() else { return Vec::new() };
@@ -139,9 +140,10 @@ fn tree_row(model: &mut Model, steps: isize) {
 /// Selects a row of the tree; another target's panels begin at their tops.
 pub(in crate::app) fn select_node(model: &mut Model, next: Node) {
     if model.selected_target() != Some(next.target()) {
-        model.screen.guest.selected = None;
-        model.screen.guest.cell = 0;
-        model.screen.live.selected = 0;
+        table::reset(&mut model.screen);
+    }
+    if model.screen.tree.selected.as_ref() != Some(&next) {
+        model.screen.vm = crate::app::screen::RowsView::default();
     }
     model.screen.tree.selected = Some(next);
 }
@@ -175,17 +177,12 @@ fn horizontal(model: &mut Model, steps: isize) -> Vec<Effect> {
         model.screen.live.cursor = Some(after);
         return Vec::new();
     }
-    if model.screen.panel == Panel::GuestLink
-        && model.screen.focus == Focus::Panel
-        && let Some(target) = model.selected_target().cloned()
+    if model.screen.focus == Focus::Panel
+        && let Some(rows) = table::rows(model)
+        && let Some(view) = table::view_mut(&mut model.screen)
     {
-        let rows = guest_link::rows(model, &target);
-        let cells = rows
-            .iter()
-            .find(|row| Some(&row.key) == model.screen.guest.selected.as_ref())
-            .map_or(0, |row| row.cells.len());
-        let last = cells.saturating_sub(1);
-        model.screen.guest.cell = model.screen.guest.cell.saturating_add_signed(steps).min(last);
+        let cells = rows.iter().find(|row| Some(&row.key) == view.selected.as_ref()).map_or(0, |row| row.cells.len());
+        view.cell = view.cell.saturating_add_signed(steps).min(cells.saturating_sub(1));
         return Vec::new();
     }
     if model.screen.focus == Focus::Tree {

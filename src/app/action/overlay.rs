@@ -4,8 +4,9 @@ use super::Action;
 use crate::app::evidence::Evidence;
 use crate::app::model::Model;
 use crate::app::screen::{Focus, Overlay, Panel};
+use crate::app::table::{self, Origin};
 use crate::app::tree::{self, Node};
-use crate::app::{guest_link, live, marks};
+use crate::app::{live, marks};
 use crate::fabric::{Attribute, Entity, EntityId};
 
 pub(super) const HELP: Action = Action {
@@ -85,16 +86,14 @@ pub(super) fn selected_evidence(model: &Model) -> Option<Evidence> {
     }
     let target = model.selected_target()?;
     match model.screen.panel {
-        Panel::GuestLink => {
-            let rows = guest_link::rows(model, target);
-            let selected = model.screen.guest.selected.as_ref();
-            let row = rows
-                .iter()
-                .find(|row| Some(&row.key) == selected)
-                .or_else(|| rows.iter().find(|row| !row.is_section()))?;
-            let cell = row.cells.get(model.screen.guest.cell).or_else(|| row.cells.first())?;
-            let (id, attribute) = cell.source.as_ref()?;
-            Evidence::of_reading(model.sources(), id, *attribute)
+        Panel::Host | Panel::Vm | Panel::GuestLink => {
+            let (row, cell) = table::selected(model)?;
+            match cell.source? {
+                Origin::Reading(id, attribute) => Evidence::of_reading(model.sources(), &id, attribute),
+                Origin::Line(reference, line) => {
+                    Some(Evidence::new(model.sources(), row.label, cell.text, reference, line))
+                }
+            }
         }
         Panel::Live => {
             let graphs = live::graphs(model, target);
@@ -158,11 +157,17 @@ fn tree_evidence(model: &Model) -> Option<Evidence> {
                 Entity::RdmaPort { .. } => Attribute::PortState,
                 Entity::Netdev(_) => Attribute::OperationalState,
                 Entity::PciFunction(_) => Attribute::DeviceId,
+                Entity::Vm(_) => Attribute::PowerState,
+                Entity::RdmaDevice(_) => Attribute::PairedUplink,
                 _ => return None,
             };
             Evidence::of_reading(model.sources(), id, attribute)
         }
         Node::Target(target) => {
+            let host = EntityId::new(target, Entity::Host);
+            if let Some(evidence) = Evidence::of_reading(model.sources(), &host, Attribute::EsxiVersion) {
+                return Some(evidence);
+            }
             let id = EntityId::new(target, Entity::Guest);
             [Attribute::RdmaPresence, Attribute::KernelRelease, Attribute::BootId]
                 .into_iter()

@@ -5,6 +5,20 @@ use crate::app::effect::Effect;
 use crate::app::model::Model;
 use crate::app::screen::{Focus, Panel};
 
+pub(super) const HOST: Action = Action {
+    name: "panel-host",
+    hint: "Host",
+    description: "Show what a host binds to RDMA: devices, uplinks, switches, settings, modules; hosts side by side; versions",
+    run: |model| show(model, Panel::Host),
+};
+
+pub(super) const VM: Action = Action {
+    name: "panel-vm",
+    hint: "VM",
+    description: "Show the devices of a VM, the way of each to the wire, and the VMX with its findings",
+    run: |model| show(model, Panel::Vm),
+};
+
 pub(super) const GUEST: Action = Action {
     name: "panel-guest",
     hint: "Guest link",
@@ -39,7 +53,7 @@ pub(super) const NEXT_FOCUS: Action = Action {
     },
 };
 
-fn show(model: &mut Model, panel: Panel) -> Vec<Effect> {
+pub(super) fn show(model: &mut Model, panel: Panel) -> Vec<Effect> {
     model.screen.panel = panel;
     model.screen.focus = Focus::Panel;
     model.screen.overlays.clear();

@@ -53,7 +53,13 @@ fn step(model: &mut Model, forward: bool) -> Vec<Effect> {
     }
     let current = model.selected_target().and_then(|id| model.order.iter().position(|other| other == id)).unwrap_or(0);
     let next = if forward { (current + 1) % count } else { (current + count - 1) % count };
-    model.screen.tree.selected = Some(Node::Target(model.order[next].clone()));
+    let target = model.order[next].clone();
+    // What is selected is seen: a guest stands below its host.
+    if let Some(host) = crate::app::tree::host_of(model, &target).cloned() {
+        model.screen.tree.folded.remove(&Node::Target(host));
+    }
+    model.screen.tree.selected = Some(Node::Target(target));
     model.screen.guest.cell = 0;
+    model.screen.vm = crate::app::screen::RowsView::default();
     Vec::new()
 }

@@ -6,52 +6,15 @@ mod rdma;
 use super::condition::{self, Gravity};
 use super::format;
 use super::model::Model;
-pub use super::selection::RowKey;
+pub use super::table::{Cell, Origin, Row, RowKey, moved};
 use crate::fabric::{Attribute, Entity, EntityId, SourceId, TargetId};
 use crate::probe::linux::PROBES;
 
-/// One value of a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cell {
-    /// What is drawn.
-    pub text: String,
-    /// How it stands.
-    pub gravity: Gravity,
-    /// Where it comes from, for evidence.
-    pub source: Option<(EntityId, Attribute)>,
-}
-
-/// One row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// Its name.
-    pub key: RowKey,
-    /// What stands at the left.
-    pub label: String,
-    /// Its values. None for a heading.
-    pub cells: Vec<Cell>,
-}
-
-impl Row {
-    /// True for a heading.
-    pub fn is_section(&self) -> bool {
-        matches!(self.key, RowKey::Section(_))
-    }
-
-    /// The gravest condition of its values.
-    pub fn gravity(&self) -> Gravity {
-        self.cells.iter().map(|cell| cell.gravity).max().unwrap_or(Gravity::Neutral)
-    }
-
-    /// All of it as one line, for the filter.
-    fn line(&self) -> String {
-        let cells: Vec<&str> = self.cells.iter().map(|cell| cell.text.as_str()).collect();
-        format!("{} {}", self.label, cells.join(" "))
-    }
-}
-
 /// All rows for a target that the filter lets pass. A heading is shown if a row below it passes.
 pub fn rows(model: &Model, target: &TargetId) -> Vec<Row> {
+    if super::host_binding::is_host(model, target) {
+        return Vec::new(); // its facts stand in panels of their own
+    }
     let builder = Builder { model, target };
     let (ports, queue_pairs) = (builder.ports(), builder.queue_pairs());
     let (netdevs, messages) = (builder.netdevs(), builder.kernel_messages());
@@ -70,16 +33,7 @@ pub fn rows(model: &Model, target: &TargetId) -> Vec<Row> {
         ("Environment", builder.environment()),
         ("This machine", builder.machine()),
     ];
-    let mut rows = Vec::new();
-    for (title, section) in sections {
-        let passing: Vec<Row> =
-            section.into_iter().filter(|row| model.screen.panel_passes(&format!("{title} {}", row.line()))).collect();
-        if !passing.is_empty() {
-            rows.push(Row { key: RowKey::Section(title.into()), label: title.to_owned(), cells: Vec::new() });
-            rows.extend(passing);
-        }
-    }
-    rows
+    super::table::sections(model, sections.map(|(title, rows)| (title.to_owned(), rows)).into())
 }
 
 /// Makes rows for one target.
@@ -103,7 +57,11 @@ impl Builder<'_> {
         let reading = self.model.fabric.reading(&id, attribute)?;
         let text = format::state(attribute, &reading.state);
         let text = if prefix.is_empty() { text } else { format!("{prefix} {text}") };
-        Some(Cell { text, gravity: condition::of_value(attribute, &reading.state), source: Some((id, attribute)) })
+        Some(Cell {
+            text,
+            gravity: condition::of_value(attribute, &reading.state),
+            source: Some(Origin::Reading(id, attribute)),
+        })
     }
 
     /// Like [`Self::cell`] with the attribute's own label in front.
@@ -172,17 +130,4 @@ impl Builder<'_> {
         }
         rows
     }
-}
-
-/// Moves a selection by `steps` rows, over headings, and stays within the rows. With no selection the first row with
-/// evidence is taken.
-pub fn moved(rows: &[Row], selected: Option<&RowKey>, steps: isize) -> Option<RowKey> {
-    let items: Vec<&Row> = rows.iter().filter(|row| !row.is_section()).collect();
-    let last = items.len().checked_sub(1)?;
-    let Some(current) = selected.and_then(|key| items.iter().position(|row| row.key == *key)) else {
-        // Rows that were read from nowhere have no evidence to show.
-        let first = items.iter().find(|row| row.cells.iter().any(|cell| cell.source.is_some()));
-        return Some(first.unwrap_or(&items[0]).key.clone());
-    };
-    Some(items[current.saturating_add_signed(steps).min(last)].key.clone())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::condition::Gravity;
-use super::{Builder, Cell, Row, RowKey};
+use super::{Builder, Cell, Origin, Row, RowKey};
 use crate::fabric::{Attribute, Entity, EntityId, QueuePairState, QueuePairType, State, Value};
 use crate::probe::linux::rdma_sysfs::roce_mtu;
 
@@ -86,12 +86,12 @@ impl Builder<'_> {
             Some(path) => Cell {
                 text: format!("RoCE MTU {path} (interface {mtu})"),
                 gravity: Gravity::Neutral,
-                source: Some((netdev, Attribute::Mtu)),
+                source: Some(Origin::Reading(netdev, Attribute::Mtu)),
             },
             None => Cell {
                 text: format!("interface MTU {mtu} is too small for RoCE"),
                 gravity: Gravity::Bad,
-                source: Some((netdev, Attribute::Mtu)),
+                source: Some(Origin::Reading(netdev, Attribute::Mtu)),
             },
         })
     }
@@ -133,7 +133,7 @@ impl Builder<'_> {
                 let mut cells = vec![Cell {
                     text: format!("{} {} on {device}", members.len(), kind.trim_start_matches('~')),
                     gravity: Gravity::Neutral,
-                    source: Some((self.id(members[0]), Attribute::QueuePairType)),
+                    source: Some(Origin::Reading(self.id(members[0]), Attribute::QueuePairType)),
                 }];
                 cells.extend(self.states(&members));
                 Row { key: RowKey::Entity(members[0].clone(), "state".into()), label: owner, cells }
@@ -193,7 +193,7 @@ impl Builder<'_> {
             .map(|(word, (ids, gravity))| Cell {
                 text: format!("{word} {}", ids.len()),
                 gravity,
-                source: ids.into_iter().next().map(|id| (id, Attribute::QueuePairState)),
+                source: ids.into_iter().next().map(|id| Origin::Reading(id, Attribute::QueuePairState)),
             })
             .collect()
     }

@@ -266,3 +266,48 @@ fn numbers_are_shown_in_units_that_are_read_easily() {
         assert_eq!(quantity(attribute, &Value::Count(number)), expected);
     }
 }
+
+#[test]
+fn what_the_join_found_across_targets_stands_among_the_links() {
+    let facts = |target: &str, facts: &[(Entity, Attribute, &str)]| {
+        let mut read = Observation::of_text("test.facts", "");
+        read.target = TargetId::new(target);
+        let facts =
+            facts.iter().map(|(entity, attribute, value)| read.known(entity.clone(), *attribute, *value, 1)).collect();
+        Report { target: TargetId::new(target), probe: SourceId::new("test.facts"), facts, observations: Vec::new() }
+    };
+    let vm = Text::new("564da9ac-1cee-5dd7-f1ae-a595f83d2a2d");
+    let device = Entity::VmDevice { vm: vm.clone(), key: 4000 };
+    let mac = "00:50:56:80:00:01";
+    let mut collected = collected();
+    collected.targets = ["esx01", "hpc-a"]
+        .map(|name| TargetStatus { name: TargetId::new(name), ..collected.targets[0].clone() })
+        .into();
+    collected.fabric.apply(&facts(
+        "esx01",
+        &[(Entity::Vm(vm), Attribute::VmName, "hpc-a"), (device, Attribute::HardwareAddress, mac)],
+    ));
+    collected.fabric.apply(&facts(
+        "hpc-a",
+        &[
+            (Entity::Guest, Attribute::Hostname, "hpc-a"),
+            (Entity::Netdev(Text::new("ens192")), Attribute::HardwareAddress, mac),
+        ],
+    ));
+    let links: Vec<String> = collected
+        .links()
+        .into_iter()
+        .map(|link| {
+            format!("{} {} {} -> {} {}", link.kind, link.from.target, link.from.entity, link.to.target, link.to.entity)
+        })
+        .collect();
+    assert_eq!(
+        links,
+        [
+            "guest-device hpc-a netdev/ens192 -> esx01 vm-device/564da9ac-1cee-5dd7-f1ae-a595f83d2a2d/4000",
+            "guest-vm hpc-a guest -> esx01 vm/564da9ac-1cee-5dd7-f1ae-a595f83d2a2d",
+            "vm-device esx01 vm-device/564da9ac-1cee-5dd7-f1ae-a595f83d2a2d/4000 -> esx01 vm/564da9ac-1cee-5dd7-f1ae-a595f83d2a2d",
+        ]
+    );
+    assert!(collected.text().contains("hpc-a netdev/ens192 -> esx01"));
+}

@@ -8,7 +8,7 @@ use crate::app::events::Event;
 use crate::app::model::Model;
 use crate::app::prompt::{Prompt, PromptKind, SecretKind};
 use crate::app::tree::{self, Node};
-use crate::app::{Severity, format, guest_link, live};
+use crate::app::{Severity, format, guest_link, host_binding, live};
 use crate::fabric::{TargetId, Timestamp};
 
 /// The word for a severity.
@@ -82,7 +82,11 @@ pub fn traffic(model: &Model, target: &TargetId, zone: &TimeZone) -> Option<Stri
 
 /// Everything that is known of a target, section by section.
 pub fn values(model: &Model, target: &TargetId) -> Vec<String> {
-    let rows = guest_link::rows(model, target);
+    let rows = if host_binding::is_host(model, target) {
+        host_binding::of_host(model, target)
+    } else {
+        guest_link::rows(model, target)
+    };
     if rows.is_empty() {
         return vec![format!("{target}: nothing was read yet")];
     }

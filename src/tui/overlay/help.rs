@@ -78,6 +78,8 @@ fn heading(context: Context) -> &'static str {
     match context {
         Context::Global => "Everywhere",
         Context::Tree => "In the fabric tree",
+        Context::Host => "In Host",
+        Context::Vm => "In VM",
         Context::Guest => "In Guest link",
         Context::Live => "In Live",
         Context::Events => "In Events",

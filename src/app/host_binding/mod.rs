@@ -1,0 +1,135 @@
+//! The rows of the *Host binding* panel: what an ESXi host binds to RDMA and to its VMs, what is wrong and what differs
+//! from the other hosts first; all hosts side by side; versions over all targets.
+
+mod compare;
+mod one;
+
+use super::condition::{self, Gravity};
+use super::format;
+use super::model::Model;
+use super::screen::HostMode;
+use super::table::{Cell, Origin, Row, RowKey, sections};
+use super::versions;
+use crate::fabric::{Attribute, Entity, EntityId, State, TargetId, Timestamp, Value};
+
+pub use compare::{Difference, differences};
+
+/// After how many seconds the age of a value is worth telling: twice the slowest pace.
+const OLD_SECONDS: i64 = 600;
+
+/// True for an ESXi host.
+pub fn is_host(model: &Model, target: &TargetId) -> bool {
+    model.fabric.entities(target).any(|entity| matches!(entity, Entity::Host | Entity::Vm(_)))
+}
+
+/// All hosts, in the order of the targets.
+pub fn hosts(model: &Model) -> Vec<&TargetId> {
+    model.order.iter().filter(|target| is_host(model, target)).collect()
+}
+
+/// The host that is meant by what is selected: the selected one, that of the selected guest's VM, else the first.
+pub fn selected_host(model: &Model) -> Option<&TargetId> {
+    let selected = model.selected_target()?;
+    if is_host(model, selected) {
+        return Some(selected);
+    }
+    match model.joined().vm_of(selected) {
+        Some(vm) => Some(&vm.target),
+        None => hosts(model).first().copied(),
+    }
+}
+
+/// All rows that the filter lets pass.
+pub fn rows(model: &Model) -> Vec<Row> {
+    match model.screen.host.mode {
+        HostMode::Versions => sections(model, versions::sections(model)),
+        HostMode::Compare => sections(model, compare::sections(model, model.screen.host.all)),
+        HostMode::One => match selected_host(model) {
+            Some(host) => of_host(model, host),
+            None => Vec::new(),
+        },
+    }
+}
+
+/// The rows of one host.
+pub fn of_host(model: &Model, host: &TargetId) -> Vec<Row> {
+    sections(model, one::sections(model, host))
+}
+
+/// Names of the columns, where the rows have one cell for each of some things side by side.
+pub fn columns(model: &Model) -> Vec<String> {
+    match model.screen.host.mode {
+        HostMode::Compare => hosts(model).into_iter().map(ToString::to_string).collect(),
+        HostMode::One | HostMode::Versions => Vec::new(),
+    }
+}
+
+/// How old a value is, if that is worth telling: ` (25 min old)`.
+pub(super) fn age(at: Timestamp, now: Timestamp) -> String {
+    if now.duration_since(at).as_secs() > OLD_SECONDS {
+        format!(" ({} old)", format::age(at, now))
+    } else {
+        String::new()
+    }
+}
+
+/// The cell of one attribute with its age where it is old; `prefix` stands in front of the value.
+pub(super) fn cell(model: &Model, id: &EntityId, attribute: Attribute, prefix: &str) -> Option<Cell> {
+    let reading = model.fabric.reading(id, attribute)?;
+    let mut text = format::state(attribute, &reading.state);
+    if text.is_empty() {
+        text.push_str("(empty)");
+    }
+    let space = if prefix.is_empty() { "" } else { " " };
+    let text = format!("{prefix}{space}{text}{}", age(reading.at, model.now));
+    Some(Cell {
+        text,
+        gravity: gravity(attribute, &reading.state),
+        source: Some(Origin::Reading(id.clone(), attribute)),
+    })
+}
+
+/// How a value of a host stands.
+pub(super) fn gravity(attribute: Attribute, state: &State<Value>) -> Gravity {
+    let State::Known(value) = state else {
+        return match (attribute, state) {
+            (Attribute::RebootPending, State::Empty) => Gravity::Good,
+            _ => condition::of_value(attribute, state),
+        };
+    };
+    let word = value.to_string().to_ascii_lowercase();
+    match attribute {
+        Attribute::PortState | Attribute::OperationalState | Attribute::PortLink | Attribute::PhysicalState => {
+            match word.as_str() {
+                "active" | "up" | "linkup" | "link_up" => Gravity::Good,
+                "down" => Gravity::Bad,
+                _ => condition::of_value(attribute, state),
+            }
+        }
+        Attribute::RebootPending if !word.is_empty() && word != "no" && word != "none" => Gravity::Warning,
+        _ => condition::of_value(attribute, state),
+    }
+}
+
+/// All that is known of an entity: these attributes first, the first of them without its label; then the others.
+pub(super) fn entity_row(
+    model: &Model,
+    id: &EntityId,
+    label: String,
+    first: &[Attribute],
+    omit: &[Attribute],
+) -> Option<Row> {
+    let readings = model.fabric.readings(id);
+    let mut cells: Vec<Cell> = Vec::new();
+    for (place, attribute) in first.iter().enumerate() {
+        let prefix = if place == 0 { "" } else { attribute.label() };
+        cells.extend(cell(model, id, *attribute, prefix));
+    }
+    for (attribute, reading) in readings {
+        // What is missing and was not asked for says nothing here.
+        if !first.contains(&attribute) && !omit.contains(&attribute) && reading.state.known().is_some() {
+            cells.extend(cell(model, id, attribute, attribute.label()));
+        }
+    }
+    (!cells.is_empty()).then(|| Row { key: RowKey::Entity(id.entity.clone(), "all".into()), label, cells })
+}

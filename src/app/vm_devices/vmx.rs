@@ -1,0 +1,159 @@
+//! The VMX of a VM as it was read on its host: its lines, with what the rules find at each.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::super::condition::Gravity;
+use super::super::model::Model;
+use super::super::table::{Cell, Origin, Row, RowKey};
+use crate::diagnose::lint::{Finding, HostView, Severity, Subject, lint};
+use crate::fabric::{Attribute, Entity, EntityId, Observation, SourceId, Value};
+use crate::probe::vmx::Dictionary;
+use crate::probe::{ITEM, STATUS};
+
+/// The sources that read the VMX files of a host: all of them, or the one of an archive.
+const SOURCES: [&str; 2] = ["esxi.vmx-files", "esxi.vmx"];
+
+/// The file, within what was read of all VMs of the host.
+#[derive(Clone, Debug)]
+pub(super) struct File {
+    observation: Arc<Observation>,
+    /// Lines of output before the first one of the file.
+    before: u32,
+    text: String,
+}
+
+/// A path as the shell of the host knows it: `[ds] vm/vm.vmx` is `/vmfs/volumes/ds/vm/vm.vmx`.
+fn path(text: &str) -> String {
+    match text.trim().strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
+        Some((datastore, rest)) => format!("/vmfs/volumes/{datastore}/{rest}"),
+        None => text.trim().to_owned(),
+    }
+}
+
+/// The last two parts of a path: a datastore has a name and a UUID, and either may stand before them.
+fn tail(path: &str) -> String {
+    let mut parts: Vec<&str> = path.rsplit('/').take(2).collect();
+    parts.reverse();
+    parts.join("/")
+}
+
+impl File {
+    /// The file of a VM, if it was read and is still at hand.
+    pub(super) fn of(model: &Model, vm: &EntityId) -> Option<Self> {
+        let wanted = path(model.fabric.text(vm, Attribute::VmxPath)?);
+        let newest = |source: &&str| model.raw.newest(&vm.target, &SourceId::new(source)).cloned();
+        let observation = SOURCES.iter().find_map(newest)?;
+        let mut items: Vec<(String, u32, Vec<&str>)> = Vec::new();
+        let mut open = false;
+        for (number, line) in observation.lines() {
+            if let Some(name) = line.strip_prefix(ITEM).and_then(|rest| rest.strip_prefix(' ')) {
+                items.push((path(name), number, Vec::new()));
+                open = true;
+            } else if line.strip_prefix(STATUS).is_some_and(|rest| rest.starts_with(' ')) {
+                open = false;
+            } else if let Some((.., lines)) = items.last_mut().filter(|_| open) {
+                lines.push(line);
+            }
+        }
+        let found = items
+            .iter()
+            .find(|(name, ..)| *name == wanted)
+            .or_else(|| items.iter().find(|(name, ..)| tail(name) == tail(&wanted)))?;
+        let text = found.2.iter().fold(String::new(), |text, line| text + line + "\n");
+        let before = found.1;
+        Some(Self { observation, before, text })
+    }
+
+    /// What the rules find.
+    pub(super) fn findings(&self, model: &Model, vm: &EntityId) -> Vec<Shown> {
+        let dictionary = Dictionary::parse(self.text.as_bytes());
+        let host = HostView::of(&model.fabric, &vm.target);
+        let snapshots = model.fabric.value(vm, Attribute::SnapshotCount).and_then(Value::as_count);
+        let subject = Subject { vmx: &dictionary, host: host.as_ref(), snapshots };
+        lint(&subject).into_iter().map(|finding| self.shown(vm, &finding)).collect()
+    }
+
+    fn shown(&self, vm: &EntityId, finding: &Finding) -> Shown {
+        let found = &finding.found;
+        let fails = found.power_on_fails.as_ref().map(|why| format!("; power-on fails: {why}")).unwrap_or_default();
+        Shown {
+            entity: vm.entity.clone(),
+            line: found.line,
+            label: match (&found.line, &found.key) {
+                (Some(line), _) => format!("VMX line {line}"),
+                (None, Some(key)) => key.clone(),
+                (None, None) => "VMX".to_owned(),
+            },
+            cell: Cell {
+                text: format!("{} ({}){fails}", found.message, finding.rule.id),
+                gravity: match finding.rule.severity {
+                    Severity::Error => Gravity::Bad,
+                    Severity::Warning => Gravity::Warning,
+                    Severity::Info => Gravity::Neutral,
+                },
+                source: Some(self.origin(found.line.unwrap_or(0))),
+            },
+        }
+    }
+
+    /// Where a line of the file stands in what was read.
+    fn origin(&self, line: u32) -> Origin {
+        Origin::Line(self.observation.reference(), self.before + line)
+    }
+
+    /// Its lines, each with the findings at it; what is said of no line comes first.
+    pub(super) fn rows(&self, model: &Model, vm: &EntityId, findings: &[Shown]) -> Vec<Row> {
+        let mut at: BTreeMap<u32, Vec<&Shown>> = BTreeMap::new();
+        for finding in findings {
+            at.entry(finding.line.unwrap_or(0)).or_default().push(finding);
+        }
+        let row = |number: u32, label: String, cells: Vec<Cell>| Row {
+            key: RowKey::Entity(vm.entity.clone(), format!("vmx-{number}").into()),
+            label,
+            cells,
+        };
+        let of = |number: u32| {
+            at.get(&number).into_iter().flatten().map(|finding| finding.cell.clone()).map(|mut cell| {
+                cell.text = format!("← {}", cell.text);
+                cell
+            })
+        };
+        let old = super::super::host_binding::age(self.observation.at, model.now);
+        let mut rows = Vec::new();
+        let read = Cell {
+            text: format!("{} lines{old}", self.text.lines().count()),
+            gravity: Gravity::Neutral,
+            source: Some(self.origin(0)),
+        };
+        rows.push(row(0, "read".to_owned(), [read].into_iter().chain(of(0)).collect()));
+        for (number, line) in (1u32..).zip(self.text.lines()) {
+            let text = crate::fabric::text::clean_line(line);
+            let cell = Cell { text, gravity: Gravity::Neutral, source: Some(self.origin(number)) };
+            rows.push(row(number, number.to_string(), [cell].into_iter().chain(of(number)).collect()));
+        }
+        rows
+    }
+}
+
+/// A finding as it is drawn.
+#[derive(Clone, Debug)]
+pub(super) struct Shown {
+    entity: Entity,
+    line: Option<u32>,
+    label: String,
+    cell: Cell,
+}
+
+/// Findings that are worth a look before everything else.
+pub(super) fn attention(findings: &[Shown]) -> Vec<Row> {
+    findings
+        .iter()
+        .filter(|finding| finding.cell.gravity >= Gravity::Warning)
+        .map(|finding| Row {
+            key: RowKey::Entity(finding.entity.clone(), "finding".into()),
+            label: finding.label.clone(),
+            cells: vec![finding.cell.clone()],
+        })
+        .collect()
+}

@@ -1,0 +1,342 @@
+//! The way of one device of a VM to the wire: adapter, port, switch, uplink, RDMA device, PCI function, NUMA node; or
+//! device, function of the host, NUMA node.
+
+use super::machine::Machine;
+use super::{Basis, Chain, Gap, Link, LinkKind, View, function};
+use crate::fabric::{Attribute, Entity, EntityId, TargetId};
+
+/// The chain of a device; `None` for one that leads nowhere by its nature (a disk, a keyboard).
+pub(super) fn chain(
+    view: View<'_>,
+    machine: &Machine,
+    device: &EntityId,
+    guest: Option<&TargetId>,
+    gaps: &mut Vec<Gap>,
+) -> Option<Chain> {
+    let kind = view.text(device, Attribute::DeviceKind).unwrap_or_default().to_owned();
+    let lower = kind.to_ascii_lowercase();
+    let is_function = ["passthrough", "vgpu", "sr-iov"].iter().any(|word| lower.contains(word));
+    let has_mac = view.mac(device).is_some();
+    if !is_function && !has_mac {
+        return None;
+    }
+    let mut chain = Chain {
+        vm: machine.id.clone(),
+        device: device.clone(),
+        kind,
+        guest: guest.cloned(),
+        links: Vec::new(),
+        counters: None,
+    };
+    if let Some(guest) = guest
+        && has_mac
+    {
+        chain.links.extend(from_guest(view, guest, device, chain.is_pvrdma(), gaps));
+    }
+    chain.links.push(Link {
+        kind: LinkKind::VmDevice,
+        from: device.clone(),
+        to: machine.id.clone(),
+        rests_on: vec![(device.clone(), Attribute::DeviceKind)],
+    });
+    if is_function {
+        function::below(view, device, &mut chain, gaps);
+    } else {
+        to_the_wire(view, device, &mut chain, gaps);
+    }
+    Some(chain)
+}
+
+/// The guest's interface with the adapter's address, and the RDMA device that is paired with it.
+fn from_guest(view: View<'_>, guest: &TargetId, device: &EntityId, is_pvrdma: bool, gaps: &mut Vec<Gap>) -> Vec<Link> {
+    let mac = view.mac(device);
+    let ids = |wanted: fn(&Entity) -> bool| {
+        view.entities(guest).filter(move |entity| wanted(entity)).map(|entity| EntityId::new(guest, entity.clone()))
+    };
+    // VLAN interfaces and bonds have the address of the one they ride on.
+    let netdev = ids(|entity| matches!(entity, Entity::Netdev(_)))
+        .filter(|netdev| view.mac(netdev) == mac)
+        .min_by_key(|netdev| view.shown(netdev, Attribute::PciAddress).is_none());
+    let Some(netdev) = netdev else {
+        gaps.push(Gap {
+            about: device.clone(),
+            missing: "interface in the guest",
+            why: format!("no interface of {guest} has the hardware address of this adapter"),
+            rests_on: vec![(device.clone(), Attribute::HardwareAddress)],
+        });
+        return Vec::new();
+    };
+    let by_mac: Vec<Basis> =
+        vec![(netdev.clone(), Attribute::HardwareAddress), (device.clone(), Attribute::HardwareAddress)];
+    let mut links =
+        vec![Link { kind: LinkKind::GuestDevice, from: netdev.clone(), to: device.clone(), rests_on: by_mac.clone() }];
+    let mut found = false;
+    for rdma in ids(|entity| matches!(entity, Entity::RdmaDevice(_))) {
+        let Some(basis) = rdma_on(view, guest, &rdma, &netdev) else { continue };
+        found = true;
+        links.insert(
+            0,
+            Link {
+                kind: LinkKind::GuestDevice,
+                from: rdma,
+                to: device.clone(),
+                rests_on: basis.into_iter().chain(by_mac.clone()).collect(),
+            },
+        );
+    }
+    if is_pvrdma && !found {
+        gaps.push(Gap {
+            about: device.clone(),
+            missing: "RDMA device in the guest",
+            why: format!("{guest} has no RDMA device on {}, the vmxnet3 of this adapter", netdev.entity.name()),
+            rests_on: by_mac,
+        });
+    }
+    links
+}
+
+/// The facts that say that an RDMA device works on an interface: its port names it, or their functions are a pair, or
+/// they are one function.
+fn rdma_on(view: View<'_>, guest: &TargetId, rdma: &EntityId, netdev: &EntityId) -> Option<Vec<Basis>> {
+    let of_netdev = view.shown(netdev, Attribute::PciAddress);
+    if let Some(address) = view.shown(rdma, Attribute::PciAddress)
+        && let Some(function) = view.function(guest, &address)
+        && let Some(of_netdev) = &of_netdev
+    {
+        let paired = view.shown(&function, Attribute::PairedFunction);
+        if paired.as_ref() == Some(of_netdev) {
+            return Some(vec![
+                (rdma.clone(), Attribute::PciAddress),
+                (function, Attribute::PairedFunction),
+                (netdev.clone(), Attribute::PciAddress),
+            ]);
+        }
+        if address == *of_netdev {
+            return Some(vec![(rdma.clone(), Attribute::PciAddress), (netdev.clone(), Attribute::PciAddress)]);
+        }
+    }
+    view.entities(guest)
+        .filter(|entity| matches!(entity, Entity::RdmaPort { device, .. } if rdma.entity.name() == device.as_str()))
+        .map(|entity| EntityId::new(guest, entity.clone()))
+        .find(|port| view.text(port, Attribute::PortNetdev).is_some_and(|name| name == netdev.entity.name()))
+        .map(|port| vec![(port, Attribute::PortNetdev)])
+}
+
+/// Port, switch, uplink, RDMA device, function, node.
+fn to_the_wire(view: View<'_>, device: &EntityId, chain: &mut Chain, gaps: &mut Vec<Gap>) {
+    let Some((port, switch)) = port_and_switch(view, device, chain, gaps) else { return };
+    let Some((uplink, basis)) = uplink(view, port.as_ref(), &switch, gaps) else { return };
+    chain.links.push(Link { kind: LinkKind::SwitchUplink, from: switch, to: uplink.clone(), rests_on: basis });
+    let rdma: Vec<EntityId> = view
+        .entities(&device.target)
+        .filter(|entity| matches!(entity, Entity::RdmaDevice(_)))
+        .map(|entity| EntityId::new(&device.target, entity.clone()))
+        .filter(|rdma| view.shown(rdma, Attribute::PairedUplink).is_some_and(|name| name == uplink.entity.name()))
+        .collect();
+    match rdma.first() {
+        Some(rdma) => {
+            chain.links.push(Link {
+                kind: LinkKind::UplinkRdma,
+                from: uplink.clone(),
+                to: rdma.clone(),
+                rests_on: vec![(rdma.clone(), Attribute::PairedUplink)],
+            });
+            if chain.is_pvrdma() {
+                chain.counters = Some(rdma.clone());
+            }
+        }
+        None if chain.is_pvrdma() => gaps.push(Gap {
+            about: uplink.clone(),
+            missing: "RDMA device of the host",
+            why: format!("no RDMA device of {} is paired with {}", device.target, uplink.entity.name()),
+            rests_on: view.exists(&uplink).then(|| (uplink.clone(), Attribute::PciAddress)).into_iter().collect(),
+        }),
+        None => {}
+    }
+    function::of_uplink(view, &uplink, chain, gaps);
+}
+
+/// True if a text names the switch: its name or its id.
+fn names_switch(view: View<'_>, switch: &EntityId, text: &str) -> bool {
+    let squeezed =
+        |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    switch.entity.name() == text
+        || view.shown(switch, Attribute::SwitchId).is_some_and(|id| squeezed(&id) == squeezed(text))
+}
+
+fn port_and_switch(
+    view: View<'_>,
+    device: &EntityId,
+    chain: &mut Chain,
+    gaps: &mut Vec<Gap>,
+) -> Option<(Option<EntityId>, EntityId)> {
+    let host = &device.target;
+    let all = |wanted: fn(&Entity) -> bool| -> Vec<EntityId> {
+        view.entities(host).filter(|entity| wanted(entity)).map(|entity| EntityId::new(host, entity.clone())).collect()
+    };
+    let switches = all(|entity| matches!(entity, Entity::VirtualSwitch(_)));
+    let ports = all(|entity| matches!(entity, Entity::SwitchPort { .. }));
+    let mut gap = |missing, why: String, rests_on| gaps.push(Gap { about: device.clone(), missing, why, rests_on });
+    if switches.is_empty() {
+        gap("switch", format!("the switches of {host} were not read"), Vec::new());
+        return None;
+    }
+    // The configuration of a VM names the switch by its id; other sources by its name.
+    let by = [Attribute::OnSwitch, Attribute::SwitchId].into_iter().find(|by| view.shown(device, *by).is_some());
+    let named = by.and_then(|by| view.shown(device, by));
+    let port_id = view.shown(device, Attribute::PortId);
+    let connection = view.shown(device, Attribute::ConnectionId);
+    let on = named.as_ref().and_then(|named| switches.iter().find(|switch| names_switch(view, switch, named)));
+    let belongs = |port: &EntityId| {
+        let Entity::SwitchPort { switch, .. } = &port.entity else { return false };
+        on.is_none_or(|on| on.entity.name() == switch.as_str())
+    };
+    let mut basis = vec![(device.clone(), Attribute::PortId)];
+    basis.extend(by.map(|by| (device.clone(), by)));
+    let on_ports = ports.iter().filter(|port| belongs(port));
+    let same_port: Vec<&EntityId> = if let Some(id) = &port_id {
+        on_ports.filter(|port| matches!(&port.entity, Entity::SwitchPort { port, .. } if port.as_str() == id)).collect()
+    } else {
+        // Without a port number the port still says who is on it: `vm001.eth1` is the adapter of key 4001.
+        let client = client_name(view, &chain.vm, device);
+        basis = vec![(device.clone(), Attribute::DeviceLabel)];
+        on_ports.filter(|port| client.is_some() && view.shown(port, Attribute::PortClient) == client).collect()
+    };
+    if let [port] = same_port[..] {
+        let of_port = view.shown(port, Attribute::ConnectionId);
+        if let (Some(one), Some(other)) = (&connection, &of_port)
+            && one != other
+        {
+            gap(
+                "switch port",
+                format!(
+                    "the adapter names connection {one} and port {} carries connection {other}: the adapter is not on it now",
+                    port.entity.name()
+                ),
+                vec![(device.clone(), Attribute::ConnectionId), (port.clone(), Attribute::ConnectionId)],
+            );
+            return None;
+        }
+        if connection.is_some() && connection == of_port {
+            basis.push((device.clone(), Attribute::ConnectionId));
+            basis.push((port.clone(), Attribute::ConnectionId));
+        }
+        if view.fabric.value(port, Attribute::PortClient).is_some() {
+            basis.push((port.clone(), Attribute::PortClient));
+        }
+        chain.links.push(Link { kind: LinkKind::AdapterPort, from: device.clone(), to: port.clone(), rests_on: basis });
+        let Entity::SwitchPort { switch, .. } = &port.entity else { return None };
+        let switch = EntityId::new(host, Entity::VirtualSwitch(switch.clone()));
+        chain.links.push(Link {
+            kind: LinkKind::PortSwitch,
+            from: port.clone(),
+            to: switch.clone(),
+            rests_on: vec![(switch.clone(), Attribute::SwitchId)],
+        });
+        return Some((Some(port.clone()), switch));
+    }
+    // A standard switch has port groups by name, and no ports that could be told apart.
+    if let Some(group) = view.shown(device, Attribute::PortGroupKey) {
+        let id = EntityId::new(host, Entity::PortGroup(group.as_str().into()));
+        let of_group = view.shown(&id, Attribute::OnSwitch);
+        let switch = of_group
+            .as_ref()
+            .and_then(|name| switches.iter().find(|switch| names_switch(view, switch, name)))
+            .or_else(|| {
+                switches.iter().find(|switch| {
+                    view.list(switch, Attribute::PortGroupKey).is_some_and(|groups| groups.contains(&group))
+                })
+            })
+            .filter(|switch| view.text(switch, Attribute::SwitchKind) != Some("distributed"));
+        if let Some(switch) = switch {
+            let by_group = (device.clone(), Attribute::PortGroupKey);
+            let link = |kind, from: &EntityId, to: &EntityId, rests_on| Link {
+                kind,
+                from: from.clone(),
+                to: to.clone(),
+                rests_on,
+            };
+            chain.links.push(link(LinkKind::AdapterPort, device, &id, vec![by_group]));
+            chain.links.push(link(LinkKind::PortSwitch, &id, switch, vec![(id.clone(), Attribute::OnSwitch)]));
+            return Some((Some(id.clone()), switch.clone()));
+        }
+    }
+    let why = match (&port_id, &named) {
+        (Some(port), _) if same_port.is_empty() => {
+            format!("{host} has no port {port} on {}", named.as_deref().unwrap_or("any of its switches"))
+        }
+        (Some(port), _) => format!("several switches of {host} have a port {port}, and the adapter does not say which"),
+        (None, Some(named)) => {
+            format!("the adapter is on {named}, but no port there is known to carry it (a VM that is off has none)")
+        }
+        (None, None) => "the configuration names neither a port nor a port group that this host has".to_owned(),
+    };
+    gap("switch port", why, vec![(device.clone(), Attribute::PortId)]);
+    None
+}
+
+/// How a port names an adapter: `vm001.eth1`, of which the first adapter, of key 4000, is `eth0`.
+fn client_name(view: View<'_>, vm: &EntityId, device: &EntityId) -> Option<String> {
+    let Entity::VmDevice { key, .. } = &device.entity else { return None };
+    let name = view.shown(vm, Attribute::VmName)?;
+    Some(format!("{name}.eth{}", key.checked_sub(4000)?))
+}
+
+/// The uplink that carries what a port sends, with what says so: that of the port's teaming, else the only one of the
+/// switch.
+fn uplink(
+    view: View<'_>,
+    port: Option<&EntityId>,
+    switch: &EntityId,
+    gaps: &mut Vec<Gap>,
+) -> Option<(EntityId, Vec<Basis>)> {
+    let host = &switch.target;
+    let of_switch = view.list(switch, Attribute::Uplinks);
+    let is_uplink = |name: &String| {
+        view.exists(&EntityId::new(host, Entity::Uplink(name.as_str().into())))
+            || of_switch.as_ref().is_some_and(|uplinks| uplinks.contains(name))
+    };
+    let id = |name: &str| EntityId::new(host, Entity::Uplink(name.into()));
+    let teamed = port.and_then(|port| Some((port, view.list(port, Attribute::ActiveUplinks)?)));
+    if let Some((port, active)) = &teamed {
+        let known: Vec<&String> = active.iter().filter(|name| is_uplink(name)).collect();
+        if let [one] = known[..]
+            && active.len() == 1
+        {
+            return Some((id(one), vec![((*port).clone(), Attribute::ActiveUplinks)]));
+        }
+    }
+    match of_switch.as_deref() {
+        Some([one]) => Some((id(one), vec![(switch.clone(), Attribute::Uplinks)])),
+        Some([]) | None => {
+            gaps.push(Gap {
+                about: switch.clone(),
+                missing: "uplink",
+                why: if of_switch.is_none() {
+                    "the uplinks of the switch were not read".to_owned()
+                } else {
+                    "the switch has no uplink".to_owned()
+                },
+                rests_on: vec![(switch.clone(), Attribute::Uplinks)],
+            });
+            None
+        }
+        Some(several) => {
+            let (about, attribute) = match &teamed {
+                Some((port, active)) if active.len() > 1 => ((*port).clone(), Attribute::ActiveUplinks),
+                _ => (switch.clone(), Attribute::Uplinks),
+            };
+            let names = match &teamed {
+                Some((_, active)) if active.len() > 1 => active.join(", "),
+                _ => several.join(", "),
+            };
+            gaps.push(Gap {
+                about: about.clone(),
+                missing: "uplink",
+                why: format!("{names}: which of them carries this adapter is not observable from here"),
+                rests_on: vec![(about, attribute)],
+            });
+            None
+        }
+    }
+}

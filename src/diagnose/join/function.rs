@@ -1,0 +1,259 @@
+//! PCI functions: of an uplink, behind a device that is passed through, and which function of a guest is which.
+
+use super::{Chain, Gap, Joined, Link, LinkKind, View, identity};
+use crate::fabric::{Attribute, Entity, EntityId, TargetId, Value};
+
+/// The function of an uplink, and its NUMA node.
+pub(super) fn of_uplink(view: View<'_>, uplink: &EntityId, chain: &mut Chain, gaps: &mut Vec<Gap>) {
+    let address = view.shown(uplink, Attribute::PciAddress);
+    let found = address.as_ref().and_then(|address| view.function(&uplink.target, address)).map(|function| {
+        let basis = vec![(uplink.clone(), Attribute::PciAddress)];
+        (function, basis)
+    });
+    // The PCI list names its adapter itself on releases that fill the column.
+    let found = found.or_else(|| {
+        view.entities(&uplink.target)
+            .filter(|entity| matches!(entity, Entity::PciFunction(_)))
+            .map(|entity| EntityId::new(&uplink.target, entity.clone()))
+            .find(|id| view.shown(id, Attribute::KernelName).is_some_and(|name| name == uplink.entity.name()))
+            .map(|id| (id.clone(), vec![(id, Attribute::KernelName)]))
+    });
+    match found {
+        Some((function, rests_on)) => {
+            chain.links.push(Link {
+                kind: LinkKind::UplinkFunction,
+                from: uplink.clone(),
+                to: function.clone(),
+                rests_on,
+            });
+            node(view, &function, chain);
+        }
+        None => gaps.push(Gap {
+            about: uplink.clone(),
+            missing: "PCI function",
+            why: match address {
+                Some(address) => format!("the PCI list of {} has no {address}", uplink.target),
+                None => format!("{} does not say at which PCI address {} is", uplink.target, uplink.entity.name()),
+            },
+            rests_on: Vec::new(),
+        }),
+    }
+}
+
+/// The NUMA node of a function, where the host says it.
+fn node(view: View<'_>, function: &EntityId, chain: &mut Chain) {
+    let number = match view.fabric.value(function, Attribute::NumaNode) {
+        Some(Value::Text(text)) => text.as_str().trim().parse().ok(),
+        Some(other) => other.as_count().and_then(|count| u32::try_from(count).ok()),
+        None => None,
+    };
+    if let Some(number) = number {
+        chain.links.push(Link {
+            kind: LinkKind::FunctionNuma,
+            from: function.clone(),
+            to: EntityId::new(&function.target, Entity::NumaNode(number)),
+            rests_on: vec![(function.clone(), Attribute::NumaNode)],
+        });
+    }
+}
+
+/// The function behind a device that is passed through, with its virtual function and uplink where it is one.
+pub(super) fn below(view: View<'_>, device: &EntityId, chain: &mut Chain, gaps: &mut Vec<Gap>) {
+    let host = &device.target;
+    let mut gap = |why: String, rests_on| {
+        gaps.push(Gap { about: device.clone(), missing: "PCI function of the host", why, rests_on });
+    };
+    let written = [Attribute::BackingFunction, Attribute::BackingId]
+        .into_iter()
+        .find_map(|attribute| Some((attribute, view.shown(device, attribute)?)))
+        .filter(|(_, text)| identity::function(text).is_some());
+    let (function, rests_on) = match &written {
+        Some((attribute, address)) => {
+            let Some(function) = view.function(host, address) else {
+                // A virtual function need not stand in the list of PCI functions.
+                let id = EntityId::new(host, Entity::PciFunction(address.as_str().into()));
+                if !virtual_function(view, device, &id, address, *attribute, chain) {
+                    gap(
+                        format!("{host} has no PCI function {address}: the VM was configured for another host or slot"),
+                        vec![(device.clone(), *attribute)],
+                    );
+                }
+                return;
+            };
+            (function, vec![(device.clone(), *attribute)])
+        }
+        None => match only_candidate(view, host, device) {
+            Ok(found) => found,
+            Err(why) => {
+                gap(why, vec![(device.clone(), Attribute::DeviceKind)]);
+                return;
+            }
+        },
+    };
+    chain.links.push(Link { kind: LinkKind::DeviceFunction, from: device.clone(), to: function.clone(), rests_on });
+    node(view, &function, chain);
+    to_virtual(view, &function, chain);
+}
+
+/// The one function that a device without an address can be: a vGPU on a host with one graphics device for sharing, or a
+/// dynamic passthrough device of which the host has one.
+fn only_candidate(view: View<'_>, host: &TargetId, device: &EntityId) -> Result<(EntityId, Vec<super::Basis>), String> {
+    let functions = || {
+        view.entities(host)
+            .filter(|entity| matches!(entity, Entity::PciFunction(_)))
+            .map(|entity| EntityId::new(host, entity.clone()))
+    };
+    if view.fabric.value(device, Attribute::VgpuProfile).is_some() {
+        let shared: Vec<EntityId> = functions()
+            .filter(|id| {
+                view.text(id, Attribute::GraphicsType).is_some_and(|kind| {
+                    kind.eq_ignore_ascii_case("SharedPassthru") || kind.eq_ignore_ascii_case("Shared Direct")
+                })
+            })
+            .collect();
+        return match &shared[..] {
+            [one] => Ok((
+                one.clone(),
+                vec![(device.clone(), Attribute::VgpuProfile), (one.clone(), Attribute::GraphicsType)],
+            )),
+            [] => Err("the host shows no graphics device that is shared as vGPU".to_owned()),
+            several => Err(format!(
+                "{} graphics devices are shared as vGPU, and nothing says which carries this one",
+                several.len()
+            )),
+        };
+    }
+    if let Some(allowed) = view.list(device, Attribute::AllowedDevices) {
+        let same = |id: &EntityId| {
+            let (Some(vendor), Some(number)) =
+                (view.shown(id, Attribute::VendorId), view.shown(id, Attribute::DeviceId))
+            else {
+                return false;
+            };
+            allowed.iter().any(|pair| pair.to_ascii_lowercase().replace("0x", "") == format!("{vendor}:{number}"))
+        };
+        let fitting: Vec<EntityId> = functions().filter(same).collect();
+        return match &fitting[..] {
+            [one] => {
+                Ok((one.clone(), vec![(device.clone(), Attribute::AllowedDevices), (one.clone(), Attribute::DeviceId)]))
+            }
+            [] => Err(format!("{host} has no function of the allowed devices {}", allowed.join(", "))),
+            several => Err(format!(
+                "{} functions of {host} are allowed for this dynamic device, and nothing says which it was given",
+                several.len()
+            )),
+        };
+    }
+    Err("the configuration names no PCI function".to_owned())
+}
+
+/// Adds the virtual function at this address, if there is one.
+fn virtual_function(
+    view: View<'_>,
+    device: &EntityId,
+    function: &EntityId,
+    address: &str,
+    attribute: Attribute,
+    chain: &mut Chain,
+) -> bool {
+    let before = chain.links.len();
+    chain.links.push(Link {
+        kind: LinkKind::DeviceFunction,
+        from: device.clone(),
+        to: function.clone(),
+        rests_on: vec![(device.clone(), attribute)],
+    });
+    to_virtual(view, function, chain);
+    if chain.links.len() == before + 1 {
+        chain.links.pop();
+        return false;
+    }
+    debug_assert!(identity::function(address).is_some());
+    true
+}
+
+fn to_virtual(view: View<'_>, function: &EntityId, chain: &mut Chain) {
+    let wanted = identity::function(&function.entity.name());
+    let host = &function.target;
+    let found = view
+        .entities(host)
+        .filter(|entity| matches!(entity, Entity::VirtualFunction { .. }))
+        .map(|entity| EntityId::new(host, entity.clone()))
+        .find(|id| view.shown(id, Attribute::PciAddress).and_then(|address| identity::function(&address)) == wanted);
+    let Some(found) = found.filter(|_| wanted.is_some()) else { return };
+    let Entity::VirtualFunction { uplink, .. } = &found.entity else { return };
+    let uplink = EntityId::new(host, Entity::Uplink(uplink.clone()));
+    let basis = vec![(found.clone(), Attribute::PciAddress)];
+    chain.links.push(Link {
+        kind: LinkKind::FunctionVirtual,
+        from: function.clone(),
+        to: found.clone(),
+        rests_on: basis.clone(),
+    });
+    chain.links.push(Link { kind: LinkKind::VirtualUplink, from: found, to: uplink, rests_on: basis });
+}
+
+/// Which function of a guest is which device of its VM: by vendor and device id, where only one of each kind is there.
+pub(super) fn of_guest(view: View<'_>, guest: &TargetId, vm: &EntityId, joined: &mut Joined) {
+    let ids = |id: &EntityId| {
+        Some((
+            view.shown(id, Attribute::VendorId)?.to_ascii_lowercase(),
+            view.shown(id, Attribute::DeviceId)?.to_ascii_lowercase(),
+        ))
+    };
+    let of_guest: Vec<EntityId> = view
+        .entities(guest)
+        .filter(|entity| matches!(entity, Entity::PciFunction(_)))
+        .map(|entity| EntityId::new(guest, entity.clone()))
+        .filter(|id| !ids(id).is_some_and(|(vendor, _)| vendor == "15ad" || vendor == "8086"))
+        .collect();
+    let backed: Vec<(usize, EntityId)> = joined
+        .chains
+        .iter()
+        .enumerate()
+        .filter(|(_, chain)| chain.vm == *vm)
+        .filter_map(|(index, chain)| {
+            let link = chain.links.iter().find(|link| link.kind == LinkKind::DeviceFunction)?;
+            Some((index, link.to.clone()))
+        })
+        .collect();
+    for function in of_guest {
+        let Some(wanted) = ids(&function) else { continue };
+        let same_in_guest = view
+            .entities(guest)
+            .filter(|entity| matches!(entity, Entity::PciFunction(_)))
+            .filter(|entity| ids(&EntityId::new(guest, (*entity).clone())).as_ref() == Some(&wanted))
+            .count();
+        let same: Vec<&(usize, EntityId)> =
+            backed.iter().filter(|(_, host)| ids(host).as_ref() == Some(&wanted)).collect();
+        match (&same[..], same_in_guest) {
+            ([(index, host)], 1) => {
+                let chain = &mut joined.chains[*index];
+                let link = Link {
+                    kind: LinkKind::GuestDevice,
+                    from: function.clone(),
+                    to: chain.device.clone(),
+                    rests_on: vec![(function, Attribute::DeviceId), (host.clone(), Attribute::DeviceId)],
+                };
+                chain.links.insert(0, link);
+            }
+            ([], _) => joined.gaps.push(Gap {
+                about: function.clone(),
+                missing: "device of the VM",
+                why: format!("no device of the VM is backed by a function {}:{} of the host", wanted.0, wanted.1),
+                rests_on: vec![(function, Attribute::DeviceId)],
+            }),
+            (several, _) => joined.gaps.push(Gap {
+                about: function.clone(),
+                missing: "device of the VM",
+                why: format!(
+                    "{same_in_guest} functions of the guest and {} of the host are {}:{}: which is which is not observable",
+                    several.len(),
+                    wanted.0,
+                    wanted.1
+                ),
+                rests_on: vec![(function, Attribute::DeviceId)],
+            }),
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The panels of rows: *Host binding*, *VM devices*, *Guest link*. Who answers and how, what is wrong with the connection,
+//! then all that is known, what is wrong first.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::super::paint::{Paint, fit, offset, width, wrap};
+use super::super::pointer::Hit;
+use super::heading::target_lines;
+use crate::app::condition;
+use crate::app::model::Model;
+use crate::app::pointer::Pointed;
+use crate::app::screen::{Focus, HostMode, Panel};
+use crate::app::table::{self, Row};
+use crate::app::{host_binding, vm_devices};
+use crate::fabric::TargetId;
+
+/// Draws the panel that is shown.
+pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) {
+    let Some(target) = model.selected_target() else {
+        frame.render_widget(Paragraph::new(Line::styled(" no targets", paint.theme.dim)), area);
+        return;
+    };
+    let (Some(rows), Some(view)) = (table::rows(model), table::view(&model.screen)) else { return };
+    let room = usize::from(area.width).saturating_sub(1);
+    let mut lines = heading(model, paint, target, room);
+    let subject = subject(model, target);
+    let stale = subject.is_some_and(|target| condition::is_stale(model, target)) && !rows.is_empty();
+    let focused = model.screen.focus == Focus::Panel;
+    // Names of settings and devices of VMs are longer than those in a guest.
+    let most = if model.screen.panel == Panel::GuestLink { room / 3 } else { room * 2 / 5 };
+    let label_room = label_room(&rows, most);
+    let names = if model.screen.panel == Panel::Host { host_binding::columns(model) } else { Vec::new() };
+    let columns = Columns::new(&names, room, label_room);
+    if let Some(columns) = &columns {
+        lines.push(columns.heading(&names, paint));
+    }
+    let height = usize::from(area.height).saturating_sub(lines.len());
+    let mut body: Vec<Line<'_>> = Vec::new();
+    let mut position = 0;
+    let mut row_of_line: Vec<u32> = Vec::new();
+    for (number, row) in (0u32..).zip(&rows) {
+        let chosen = focused && Some(&row.key) == view.selected.as_ref();
+        if chosen {
+            position = body.len();
+        }
+        let cell = chosen.then_some(view.cell);
+        match &columns {
+            Some(columns) if !row.is_section() && row.cells.len() == names.len() => {
+                body.extend(columns.row(row, paint, cell));
+            }
+            _ => body.extend(row_lines(&named(row, &names), paint, room, label_room, cell, stale)),
+        }
+        row_of_line.resize(body.len(), number);
+    }
+    if rows.is_empty() {
+        body.extend(
+            wrap(&nothing(model, target), room.saturating_sub(2))
+                .into_iter()
+                .map(|line| Line::styled(format!(" {line}"), paint.theme.dim)),
+        );
+    }
+    let count = body.len();
+    let first = if focused { offset(position, count, height.max(1)) } else { 0 };
+    let top = area.y.saturating_add(u16::try_from(lines.len()).unwrap_or(u16::MAX));
+    for (y, row) in (top..area.bottom()).zip(row_of_line.into_iter().skip(first)) {
+        paint.hit(Rect { y, height: 1, ..area }, Hit::Thing(Pointed::Guest(row)));
+    }
+    let hidden = count.saturating_sub(first + height);
+    let mut shown: Vec<Line<'_>> = body.into_iter().skip(first).take(height).collect();
+    if hidden > 0
+        && let Some(last) = shown.last_mut()
+    {
+        *last = Line::styled(format!(" {} {} more lines below", paint.glyphs.ellipsis, hidden + 1), paint.theme.dim);
+    }
+    lines.append(&mut shown);
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+/// The target that the panel tells of; `None` where it tells of several.
+fn subject<'a>(model: &'a Model, selected: &'a TargetId) -> Option<&'a TargetId> {
+    match (model.screen.panel, model.screen.host.mode) {
+        (Panel::Host, HostMode::One) => host_binding::selected_host(model),
+        (Panel::Host, _) => None,
+        (Panel::Vm, _) => host_binding::selected_host(model),
+        _ => Some(selected),
+    }
+}
+
+/// What stands above the rows.
+fn heading<'a>(model: &Model, paint: Paint<'_>, selected: &TargetId, room: usize) -> Vec<Line<'a>> {
+    let title = |text: String, rest: &str| {
+        let room = room.saturating_sub(width(&text) + 1);
+        Line::from(vec![
+            Span::styled(format!(" {text}"), paint.theme.title),
+            Span::styled(fit(&format!("  {rest}"), room, paint.glyphs), paint.theme.dim),
+        ])
+    };
+    match model.screen.panel {
+        Panel::Host => match model.screen.host.mode {
+            HostMode::Compare if model.screen.host.all => vec![title("Hosts side by side".to_owned(), "all values")],
+            HostMode::Compare => vec![title("Hosts side by side".to_owned(), "only what differs")],
+            HostMode::Versions => vec![title("Versions".to_owned(), "over all targets, the odd ones out first")],
+            HostMode::One => match host_binding::selected_host(model) {
+                Some(host) => target_lines(model, paint, host, room),
+                None => target_lines(model, paint, selected, room),
+            },
+        },
+        Panel::Vm => {
+            let vms = vm_devices::shown_vms(model);
+            let Some(first) = vms.first() else { return target_lines(model, paint, selected, room) };
+            let mut lines = target_lines(model, paint, &first.target, room);
+            let text = match &vms[..] {
+                [vm] => format!("VM {}", vm_devices::name(model, vm)),
+                several => format!("{} VMs", several.len()),
+            };
+            let rest = match model.joined().guest_of(first).filter(|_| vms.len() == 1) {
+                Some(guest) => format!("guest {guest}"),
+                None => String::new(),
+            };
+            lines.insert(0, title(text, &rest));
+            lines
+        }
+        _ => target_lines(model, paint, selected, room),
+    }
+}
+
+/// Why there are no rows.
+fn nothing(model: &Model, selected: &TargetId) -> String {
+    if !model.screen.filter.is_empty() {
+        return "nothing passes the filter".to_owned();
+    }
+    let is_host = host_binding::is_host(model, selected);
+    match model.screen.panel {
+        Panel::GuestLink if is_host => {
+            "this is an ESXi host: what it binds stands in Host (2), its VMs in VM (3)".to_owned()
+        }
+        Panel::Host if host_binding::hosts(model).is_empty() => "no ESXi host was read yet".to_owned(),
+        Panel::Vm if is_host => "no VM of this host was read yet".to_owned(),
+        Panel::Vm if host_binding::hosts(model).is_empty() => {
+            "no ESXi host was read: which VM this is, is not observable from the guest".to_owned()
+        }
+        Panel::Vm => {
+            let gap = model.joined().gaps.iter().find(|gap| gap.about.target == *selected && gap.missing == "VM");
+            match gap {
+                Some(gap) => format!("its VM is not known: {}", gap.why),
+                None => "its VM is not known: it is no VM of a host that was read".to_owned(),
+            }
+        }
+        _ => "nothing was read yet".to_owned(),
+    }
+}
+
+/// Without columns each cell says of which thing it is.
+fn named(row: &Row, names: &[String]) -> Row {
+    let mut row = row.clone();
+    if !names.is_empty() && row.cells.len() == names.len() {
+        for (cell, name) in row.cells.iter_mut().zip(names) {
+            cell.text = format!("{name} {}", cell.text);
+        }
+    }
+    row
+}
+
+/// Cells below each other, one column for each of some things.
+struct Columns {
+    label: usize,
+    each: usize,
+}
+
+impl Columns {
+    /// The narrowest column that can be read.
+    const NARROWEST: usize = 12;
+
+    fn new(names: &[String], room: usize, label: usize) -> Option<Self> {
+        let each = room.saturating_sub(label + 3).checked_div(names.len())?.saturating_sub(1);
+        (each >= Self::NARROWEST && names.len() > 1).then_some(Self { label, each: each.min(48) })
+    }
+
+    fn heading<'a>(&self, names: &[String], paint: Paint<'_>) -> Line<'a> {
+        let mut spans = vec![Span::raw(" ".repeat(self.label + 3))];
+        for name in names {
+            spans.push(Span::styled(self.padded(name, paint), paint.theme.title));
+        }
+        Line::from(spans)
+    }
+
+    fn padded(&self, text: &str, paint: Paint<'_>) -> String {
+        let text = fit(text, self.each, paint.glyphs);
+        let gap = " ".repeat(self.each.saturating_sub(width(&text)) + 1);
+        text + &gap
+    }
+
+    /// As many lines as the longest cell takes: nothing is hidden.
+    fn row<'a>(&self, row: &Row, paint: Paint<'_>, selected: Option<usize>) -> Vec<Line<'a>> {
+        let pieces: Vec<Vec<String>> = row.cells.iter().map(|cell| wrap(&cell.text, self.each)).collect();
+        let labels = wrap(&row.label, self.label);
+        let count = pieces.iter().map(Vec::len).chain([labels.len()]).max().unwrap_or(1);
+        let label_style = if selected.is_some() { paint.theme.selection } else { paint.theme.dim };
+        (0..count)
+            .map(|line| {
+                let label = labels.get(line).cloned().unwrap_or_default();
+                let gap = " ".repeat(self.label.saturating_sub(width(&label)) + 1);
+                let mut spans = vec![Span::raw("  "), Span::styled(label, label_style), Span::raw(gap)];
+                for (index, (cell, pieces)) in row.cells.iter().zip(&pieces).enumerate() {
+                    let text = pieces.get(line).cloned().unwrap_or_default();
+                    let rest = " ".repeat(self.each.saturating_sub(width(&text)) + 1);
+                    let style = paint.gravity(cell.gravity);
+                    let style = if selected == Some(index) { style.patch(paint.theme.selection) } else { style };
+                    spans.extend([Span::styled(text, style), Span::raw(rest)]);
+                }
+                Line::from(spans)
+            })
+            .collect()
+    }
+}
+
+/// Width of the labels: that of the longest one, but no more than so many cells.
+fn label_room(rows: &[Row], most: usize) -> usize {
+    let longest = rows.iter().filter(|row| !row.is_section()).map(|row| width(&row.label)).max().unwrap_or(0);
+    longest.min(most).max(8)
+}
+
+/// One row as lines: values that do not fit go on below, so that nothing is hidden.
+fn row_lines<'a>(
+    row: &Row,
+    paint: Paint<'_>,
+    room: usize,
+    label_room: usize,
+    selected_cell: Option<usize>,
+    stale: bool,
+) -> Vec<Line<'a>> {
+    if row.is_section() {
+        let rule = paint.glyphs.horizontal.repeat(room.saturating_sub(width(&row.label) + 3).min(12));
+        return vec![Line::from(vec![
+            Span::styled(format!(" {} ", row.label), paint.theme.title),
+            Span::styled(rule, paint.theme.border),
+        ])];
+    }
+    let indent = label_room + 3;
+    let label = fit(&row.label, label_room, paint.glyphs);
+    let gap = " ".repeat(label_room.saturating_sub(width(&label)) + 1);
+    let label_style = if selected_cell.is_some() { paint.theme.selection } else { paint.theme.dim };
+    let mut spans = vec![Span::raw("  "), Span::styled(label, label_style), Span::raw(gap)];
+    let mut lines = Vec::new();
+    let mut used = indent;
+    for (index, cell) in row.cells.iter().enumerate() {
+        let style: Style = if stale { paint.theme.stale } else { paint.gravity(cell.gravity) };
+        let style = if selected_cell == Some(index) { style.patch(paint.theme.selection) } else { style };
+        let pieces = if width(&cell.text) <= room.saturating_sub(indent) {
+            vec![cell.text.clone()]
+        } else {
+            wrap(&cell.text, room.saturating_sub(indent))
+        };
+        for piece in pieces {
+            if used > indent && used + 2 + width(&piece) > room {
+                lines.push(Line::from(std::mem::take(&mut spans)));
+                spans.push(Span::raw(" ".repeat(indent)));
+                used = indent;
+            }
+            if used > indent {
+                spans.push(Span::raw("  "));
+                used += 2;
+            }
+            used += width(&piece);
+            spans.push(Span::styled(piece, style));
+        }
+    }
+    lines.push(Line::from(spans));
+    lines
+}

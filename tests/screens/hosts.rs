@@ -1,0 +1,260 @@
+//! Two twin hosts that differ in one setting, a VM on the first with a PVRDMA adapter and a GPU, and the guest in it: facts
+//! by hand, in the values that probes give.
+
+use std::sync::Arc;
+
+use rdmascope::app::table;
+use rdmascope::app::{Message, Model, host_binding, tree, update};
+use rdmascope::fabric::{Attribute as A, Entity, Observation, Report, SourceId, TargetId, Text, Value};
+
+use super::guest::{at, connected};
+use super::{act, shown};
+
+const UUID: &str = "564da9ac-1cee-5dd7-f1ae-a595f83d2a2d";
+const VDS: &str = "50 1e 81 57 81 ea ba d3-94 e9 0f 7b c9 1b da 81";
+const VMX: &str = "/vmfs/volumes/ds1/hpc-a/hpc-a.vmx";
+
+type Facts = Vec<(Entity, A, Value)>;
+
+fn text(text: &str) -> Value {
+    Value::from(text)
+}
+
+fn list(names: &[&str]) -> Value {
+    Value::List(names.iter().map(|name| Text::new(name)).collect())
+}
+
+fn device(key: u32) -> Entity {
+    Entity::VmDevice { vm: UUID.into(), key }
+}
+
+fn function(address: &str) -> Entity {
+    Entity::PciFunction(address.into())
+}
+
+fn tell(model: &mut Model, target: &str, probe: &str, output: &str, facts: Facts) {
+    let mut observation = Observation::of_text(probe, output);
+    observation.target = TargetId::new(target);
+    observation.at = at(1);
+    observation.command = Arc::from(format!("esxcli {probe}"));
+    let facts = facts
+        .into_iter()
+        .zip(1u32..)
+        .map(|((entity, attribute, value), line)| observation.known(entity, attribute, value, line))
+        .collect();
+    let report = Report {
+        target: TargetId::new(target),
+        probe: SourceId::new(probe),
+        facts,
+        observations: vec![Arc::new(observation)],
+    };
+    update(model, Message::Report { at: at(1), report });
+}
+
+fn host_facts(tagged: bool) -> Facts {
+    let (uplink, rdma) = (Entity::Uplink("vmnic4".into()), Entity::RdmaDevice("vmrdma0".into()));
+    let switch = Entity::VirtualSwitch("dvs-rdma".into());
+    let port = Entity::SwitchPort { switch: "dvs-rdma".into(), port: "14".into() };
+    let counter = Entity::Counter { of: "vmrdma0".into(), name: "Bytes received".into() };
+    let bytes = if tagged { 1_000_000 } else { 5 };
+    vec![
+        (Entity::Host, A::EsxiVersion, text("7.0.3")),
+        (Entity::Host, A::EsxiBuild, text("19482537")),
+        (rdma.clone(), A::PortState, text("Active")),
+        (rdma.clone(), A::PairedUplink, text("vmnic4")),
+        (rdma.clone(), A::Driver, text("nmlx5_rdma")),
+        (rdma, A::Mtu, Value::Count(4096)),
+        (counter, A::CounterValue, Value::Count(bytes)),
+        (uplink.clone(), A::OperationalState, text("Up")),
+        (uplink.clone(), A::Driver, text("nmlx5_core")),
+        (uplink.clone(), A::DriverVersion, text("4.19.70.1")),
+        (uplink.clone(), A::Firmware, text("16.32.1010")),
+        (uplink.clone(), A::PciAddress, text("0000:3b:00.0")),
+        (uplink, A::HardwareAddress, text(if tagged { "ec:0d:9a:00:00:02" } else { "ec:0d:9a:00:00:03" })),
+        (switch.clone(), A::SwitchKind, text("distributed")),
+        (switch.clone(), A::SwitchId, text(VDS)),
+        (switch, A::Uplinks, list(&["vmnic4"])),
+        (port.clone(), A::PortClient, text("hpc-a.eth1")),
+        (port, A::VlanId, text("200")),
+        (Entity::Vmknic("vmk1".into()), A::Mtu, Value::Count(9000)),
+        (Entity::AdvancedSetting("/Net/PVRDMAVmknic".into()), A::SettingValue, text(if tagged { "vmk1" } else { "" })),
+        (Entity::Ruleset("pvrdma".into()), A::RulesetEnabled, Value::Flag(true)),
+        (Entity::KernelSetting("disableACSCheck".into()), A::SettingValue, text("FALSE")),
+        (Entity::KernelSetting("disableACSCheck".into()), A::SettingRuntime, text("FALSE")),
+        (Entity::Module("nmlx5_core".into()), A::ModuleOptions, text("max_vfs=0,8 pfctx=8 pfcrx=8")),
+        (function("0000:3b:00.0"), A::NumaNode, Value::Count(0)),
+        (function("0000:3b:00.0"), A::KernelName, text("vmnic4")),
+        (function("0000:af:00.0"), A::DeviceName, text("A100 PCIe 40GB")),
+        (function("0000:af:00.0"), A::VendorId, text("10de")),
+        (function("0000:af:00.0"), A::DeviceId, text("20f1")),
+        (function("0000:af:00.0"), A::CurrentOwner, text("VM Passthru")),
+        (function("0000:af:00.0"), A::NumaNode, Value::Count(1)),
+        (Entity::Package("nmlx5-core".into()), A::Version, text("4.19.70.1-1OEM")),
+    ]
+}
+
+fn vm_facts() -> Facts {
+    let vm = Entity::Vm(UUID.into());
+    vec![
+        (vm.clone(), A::VmName, text("hpc-a")),
+        (vm.clone(), A::PowerState, text("poweredOn")),
+        (vm.clone(), A::HardwareVersion, Value::Count(19)),
+        (vm.clone(), A::MemoryReservation, Value::Count(65536)),
+        (vm, A::VmxPath, text("[ds1] hpc-a/hpc-a.vmx")),
+        (Entity::Vm("vmid-7".into()), A::VmName, text("sim-3")),
+        (Entity::Vm("vmid-7".into()), A::PowerState, text("poweredOff")),
+        (device(4001), A::DeviceLabel, text("Network adapter 2")),
+        (device(4001), A::DeviceKind, text("PVRDMA adapter")),
+        (device(4001), A::HardwareAddress, text("00:50:56:80:00:01")),
+        (device(4001), A::SwitchId, text(VDS)),
+        (device(4001), A::PortId, text("14")),
+        (device(13000), A::DeviceLabel, text("PCI device 0")),
+        (device(13000), A::DeviceKind, text("passthrough")),
+        (device(13000), A::BackingFunction, text("0000:af:00.0")),
+    ]
+}
+
+/// esx01 with two VMs, its twin esx02 without the tagged adapter, the guest hpc-a, and a guest of neither.
+fn twins() -> Model {
+    let mut model = connected(&["esx01", "esx02", "hpc-a", "lonely"]);
+    tell(&mut model, "esx01", "esxi.test", "one\ntwo\n", host_facts(true));
+    tell(&mut model, "esx02", "esxi.test", "one\ntwo\n", host_facts(false));
+    tell(&mut model, "esx01", "esxi.vms", "", vm_facts());
+    let vmx = format!("@item {VMX}\n.encoding = \"UTF-8\"\nethernet1.virtualDev = \"pvrdma\"\n@status 0\n");
+    tell(&mut model, "esx01", "esxi.vmx-files", &vmx, Vec::new());
+    let netdev = Entity::Netdev("ens224".into());
+    tell(
+        &mut model,
+        "hpc-a",
+        "linux.test",
+        "",
+        vec![
+            (Entity::Guest, A::BiosUuid, text("aca94d56-ee1c-d75d-f1ae-a595f83d2a2d")),
+            (Entity::Guest, A::KernelRelease, text("5.15.0-100-generic")),
+            (netdev.clone(), A::HardwareAddress, text("00:50:56:80:00:01")),
+            (netdev, A::PciAddress, text("0000:1b:00.0")),
+            (Entity::RdmaDevice("rocep27s0f1".into()), A::PciAddress, text("0000:1b:00.1")),
+            (function("0000:1b:00.1"), A::PairedFunction, text("0000:1b:00.0")),
+        ],
+    );
+    tell(
+        &mut model,
+        "lonely",
+        "linux.test",
+        "",
+        vec![
+            (Entity::Guest, A::BiosUuid, text("11111111-2222-3333-4444-555555555555")),
+            (Entity::Guest, A::KernelRelease, text("5.15.0-91-generic")),
+        ],
+    );
+    update(&mut model, Message::Clock(at(2)));
+    model
+}
+
+#[test]
+fn host_binding_of_one_host() {
+    let mut model = twins();
+    act(&mut model, &["next-target", "panel-host"]);
+    let screen = shown(&mut model, 80, 24);
+    assert!(screen.contains("Net.PVRDMAVmknic is"), "{screen}");
+    assert!(screen.contains("Differs from other hosts"), "{screen}");
+    insta::assert_snapshot!(screen);
+    act(&mut model, &["down"]);
+    insta::assert_snapshot!("host_binding_with_room", shown(&mut model, 200, 50));
+}
+
+#[test]
+fn of_twin_hosts_only_the_setting_that_differs_is_shown() {
+    let mut model = twins();
+    let differing: Vec<String> = host_binding::differences(&model)
+        .into_iter()
+        .filter(|difference| difference.differs)
+        .map(|difference| format!("{} {}", difference.entity, difference.attribute.name()))
+        .collect();
+    // Neither the counter nor the hardware address of the adapter.
+    assert_eq!(differing, ["advanced-setting /Net/PVRDMAVmknic setting-value"]);
+    act(&mut model, &["compare-hosts"]);
+    insta::assert_snapshot!("hosts_compared_80x24", shown(&mut model, 80, 24));
+    act(&mut model, &["show-same"]);
+    insta::assert_snapshot!("hosts_compared_all_200x50", shown(&mut model, 200, 50));
+    assert!(shown(&mut model, 200, 90).contains("max_vfs=0,8 pfctx=8 pfcrx=8"));
+    act(&mut model, &["show-same", "compare-hosts"]);
+    assert!(shown(&mut model, 80, 24).contains("Attention") || shown(&mut model, 80, 24).contains("Differs"));
+}
+
+#[test]
+fn the_version_board_has_the_odd_ones_first() {
+    let mut model = twins();
+    let mut other = host_facts(true);
+    other.retain(|(entity, ..)| !matches!(entity, Entity::Package(_)));
+    for (_, attribute, value) in &mut other {
+        if *attribute == A::Firmware {
+            *value = text("16.35.2000");
+        }
+    }
+    tell(&mut model, "esx02", "esxi.test", "", other);
+    act(&mut model, &["versions"]);
+    let screen = shown(&mut model, 120, 40);
+    assert!(screen.contains("16.35.2000 on esx02 vmnic4"), "{screen}");
+    assert!(screen.contains("not installed on esx02"), "{screen}");
+    insta::assert_snapshot!("version_board_80x24", shown(&mut model, 80, 24));
+    insta::assert_snapshot!("version_board_200x50", shown(&mut model, 200, 50));
+}
+
+#[test]
+fn vm_devices_lead_to_the_wire() {
+    let mut model = twins();
+    act(&mut model, &["next-target", "next-target", "panel-vm"]);
+    let screen = shown(&mut model, 200, 50);
+    assert!(screen.contains("all VMs of this uplink"), "{screen}");
+    insta::assert_snapshot!("vm_devices_200x50", screen);
+    insta::assert_snapshot!("vm_devices_80x24", shown(&mut model, 80, 24));
+}
+
+#[test]
+fn every_cell_of_the_new_panels_that_was_read_has_evidence_and_the_vmx_its_line() {
+    let mut model = twins();
+    for panel in ["panel-host", "panel-vm"] {
+        act(&mut model, &[panel]);
+        if panel == "panel-vm" {
+            act(&mut model, &["next-target", "next-target", "panel-vm"]);
+        }
+        let rows = table::rows(&model).expect("a panel of rows");
+        assert!(rows.iter().filter(|row| !row.is_section()).count() > 10, "{panel}");
+        for row in rows.iter().filter(|row| !row.is_section()) {
+            assert!(row.cells.iter().all(|cell| cell.source.is_some()), "{panel}: {row:?}");
+        }
+        act(&mut model, &["down", "bottom", "evidence"]);
+        let evidence = model.screen.evidence().cloned().expect("evidence");
+        assert!(evidence.observation.is_some(), "{panel}");
+        if panel == "panel-vm" {
+            assert_eq!((evidence.reference.source.as_str(), evidence.line), ("esxi.vmx-files", 3));
+            assert!(evidence.lines()[2].1.contains("ethernet1.virtualDev"));
+        }
+        act(&mut model, &["close"]);
+    }
+}
+
+#[test]
+fn guests_stand_below_their_hosts_in_the_place_of_their_vms() {
+    let mut model = twins();
+    let labels = |model: &Model| -> Vec<String> {
+        tree::rows(model)
+            .into_iter()
+            .map(|row| format!("{}{}", "  ".repeat(usize::from(row.depth)), row.label))
+            .collect()
+    };
+    let all = ["esx01", "  hpc-a", "    ens224", "  sim-3", "  vmrdma0", "esx02", "  vmrdma0", "lonely"];
+    assert_eq!(labels(&model), all);
+    act(&mut model, &["fold"]);
+    assert_eq!(labels(&model), ["esx01", "esx02", "  vmrdma0", "lonely"]);
+    // Going to a guest below a folded host shows it.
+    act(&mut model, &["next-target", "next-target"]);
+    assert_eq!(model.selected_target().map(TargetId::as_str), Some("hpc-a"));
+    assert_eq!(labels(&model), all);
+    // A VM without a guest can be selected too, and its panel is that of this VM.
+    act(&mut model, &["down", "down", "panel-vm"]);
+    let screen = shown(&mut model, 80, 24);
+    assert!(screen.contains("VM sim-3"), "{screen}");
+    insta::assert_snapshot!("tree_with_vms_80x24", screen);
+}

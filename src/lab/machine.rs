@@ -114,7 +114,7 @@ impl Manners {
     /// Source: facts on polling ESXi over SSH: no method `password`, questions of which one round is empty; five failures
     /// lock the account for 900 seconds; the FIPS mode of its server.
     pub const fn esxi(secret: &'static str) -> Self {
-        Self { secret: Some(secret), locks: Some((5, Duration::from_secs(900))), fips: true }
+        Self { secret: Some(secret), locks: Some((5, Duration::from_mins(15))), fips: true }
     }
 }
 

@@ -1,7 +1,10 @@
 //! What can go wrong with an ESXi host: with what it is set to, with its management agent, and with logins to it.
 
 use super::{Fault, Of};
-use crate::lab::machine::HostTrouble::{self, *};
+use crate::lab::machine::HostTrouble::{
+    self, CeeMode, FirmwareOlder, HcaPassthrough, HostdDead, ParameterDiffers, RebootPending, RulesetClosed,
+    TwoUplinks, VlanMismatch, VmMoved, VmknicUntagged,
+};
 use crate::lab::machine::Trouble;
 
 /// A fault of the host itself.

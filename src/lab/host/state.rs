@@ -229,10 +229,7 @@ impl State {
     /// uplink with an RDMA device has a link. Otherwise it goes as TCP, where it goes at all.
     pub fn carries_rdma(&self) -> bool {
         let able = |name: &&'static str| self.uplink(name).is_some_and(|uplink| uplink.up && uplink.rdma.is_some());
-        !self.tagged.is_empty()
-            && self.ruleset_open
-            && self.dvs_uplinks.len() == 1
-            && self.dvs_uplinks.iter().all(|name| able(&name))
+        !self.tagged.is_empty() && self.ruleset_open && self.dvs_uplinks.len() == 1 && self.dvs_uplinks.iter().all(able)
     }
 
     /// True if the distributed switch has an uplink with a link.

@@ -64,7 +64,7 @@ fn all(state: &State) -> String {
             guest_id(vm).0,
             format!("vmx-{}", vm.hardware()),
         );
-        text.push_str(&format!("{line:<120}").trim_end_matches(' ').to_owned());
+        text.push_str(format!("{line:<120}").trim_end_matches(' '));
         // The row of a VM without an annotation still has its blanks.
         text.push_str("   \n");
     }

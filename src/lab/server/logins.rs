@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn five_failures_in_a_row_lock_the_account_for_a_while() {
-        let (count, locks) = (Count::default(), Some((5, Duration::from_secs(900))));
+        let (count, locks) = (Count::default(), Some((5, Duration::from_mins(15))));
         let now = Instant::now();
         let later = |seconds| now + Duration::from_secs(seconds);
         for _ in 0..4 {

@@ -1,13 +1,19 @@
 //! What is read on an ESXi host.
 
 pub mod address;
+mod advanced;
 pub mod block;
+mod config_files;
 mod dcb;
 pub mod each;
+mod firewall;
 mod hardware;
+mod kernel_settings;
 mod lines;
+mod logs;
 mod mask;
 pub mod modules;
+mod net_dvs;
 mod nics;
 mod pci;
 mod rdma;
@@ -18,12 +24,6 @@ mod sriov;
 pub mod statistics;
 pub mod table;
 pub mod version;
-mod advanced;
-mod config_files;
-mod firewall;
-mod kernel_settings;
-mod logs;
-mod net_dvs;
 pub mod vim_dump;
 mod vm_config;
 mod vm_devices;

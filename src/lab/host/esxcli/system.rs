@@ -130,7 +130,7 @@ fn parameters(module: &Module) -> String {
 
 /// `esxcfg-module -g M`.
 ///
-/// Source: capture "esxcfg-module -g nmlx5_core".
+/// Source: capture "esxcfg-module -g `nmlx5_core`".
 pub fn options(state: &State, name: &str) -> Said {
     let module = state.module(name).ok_or_else(|| format!("Unable to get options for module {name}: Not found"))?;
     Ok(format!("{name} enabled = {} options = '{}'\n", u8::from(module.enabled), module.options))

@@ -194,6 +194,10 @@ fn byte_order_mark(subject: &Subject<'_>) -> Vec<Found> {
 }
 
 fn is_placeholder(value: &str) -> bool {
+    // What was masked before anybody saw it was a value.
+    if value == crate::probe::esxi::MASK {
+        return false;
+    }
     let within = |open: &str, close: &str| {
         value.strip_prefix(open).and_then(|rest| rest.strip_suffix(close)).is_some_and(|name| {
             !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | ' ' | '.'))

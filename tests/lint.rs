@@ -1,10 +1,16 @@
 //! `lint` as a script runs it: which inputs it takes, what it prints, and with which exit status it ends.
 
+mod support;
+
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value as Json;
+use support::pty::{Console, Size};
 
 const VMX: &str = ".encoding = \"UTF-8\"\nconfig.version = \"8\"\nvirtualHW.version = \"19\"\nmemSize = \"4096\"\n";
 
@@ -16,6 +22,7 @@ fn run(folder: &Path, arguments: &[&str], input: &str) -> (i32, String, String) 
         .current_dir(folder)
         .env_clear()
         .env("HOME", folder)
+        .env("PATH", "/usr/bin:/bin")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -129,4 +136,221 @@ fn a_thousand_files_take_no_time_to_speak_of() {
     assert_eq!(json(&out)["files"].as_array().map(Vec::len), Some(1000));
     // Half a second is promised of the optimised program; this one is not.
     assert!(begin.elapsed() < std::time::Duration::from_secs(20), "{:?}", begin.elapsed());
+}
+
+/// A file with one device of a host, which exists there or does not.
+fn with_device(id: &str) -> String {
+    format!(
+        "{VMX}firmware = \"efi\"\nsched.mem.min = \"4096\"\npciBridge4.present = \"TRUE\"\n\
+         pciPassthru.use64bitMMIO = \"TRUE\"\npciPassthru.64bitMMIOSizeGB = \"128\"\npciPassthru0.present = \"TRUE\"\n\
+         pciPassthru0.id = \"{id}\"\npciPassthru0.deviceId = \"0x20f1\"\npciPassthru0.vendorId = \"0x10de\"\n"
+    )
+}
+
+/// What is said of the file on standard input: the exit status, the host by which it was judged, the verdict, the rules.
+fn of_input(folder: &Path, arguments: &[&str], input: &str) -> (i32, String, String, Vec<String>) {
+    let (status, out, err) = run(folder, &[arguments, &["-", "--format", "json"]].concat(), input);
+    assert_eq!(err, "", "{arguments:?}");
+    let document = json(&out);
+    let word = |value: &Json| value.as_str().unwrap_or_default().to_owned();
+    let file = &document["files"][0];
+    let rules = file["findings"].as_array().expect("findings").iter().map(|one| word(&one["rule"])).collect();
+    (status, word(&document["host"]), word(&file["power_on"]["verdict"]), rules)
+}
+
+/// The lab alone, as `demo --serve` runs it, with its configuration beside it.
+struct Lab(std::process::Child);
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        // Asked to end it takes its folder away.
+        let asked = kill_process(Pid::from_child(&self.0), Signal::TERM);
+        let deadline = std::time::Instant::now() + Duration::from_secs(10);
+        while asked.is_ok() && std::time::Instant::now() < deadline {
+            if self.0.try_wait().is_ok_and(|status| status.is_some()) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Lab {
+    fn start(folder: &Path) -> Self {
+        let config = folder.join("lab.toml");
+        let mut child = Command::new(env!("CARGO_BIN_EXE_rdmascope"))
+            .args(["demo", "--serve", "--scenario", "with-hosts"])
+            .env("HOME", folder)
+            .stdin(Stdio::null())
+            .stdout(std::fs::File::create(&config).expect("a file"))
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        let deadline = std::time::Instant::now() + Duration::from_secs(60);
+        while !std::fs::read_to_string(&config).is_ok_and(|text| text.contains("name = \"pv-b\"")) {
+            assert!(std::time::Instant::now() < deadline, "the lab does not start");
+            assert!(child.try_wait().is_ok_and(|status| status.is_none()), "the lab ended");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Self(child)
+    }
+}
+
+#[test]
+fn a_file_is_judged_by_a_host_that_is_read_now_and_by_one_that_was_saved() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let lab = Lab::start(folder);
+    let live = ["--config", "lab.toml", "--host", "esx01"];
+    let saved = Command::new(env!("CARGO_BIN_EXE_rdmascope"))
+        .args(["--config", "lab.toml", "snapshot", "esx01", "esx02", "--format", "json", "--out", "s.json"])
+        .current_dir(folder)
+        .env("HOME", folder)
+        .output()
+        .expect("the program starts");
+    assert!(saved.status.success(), "{}", String::from_utf8_lossy(&saved.stderr));
+    let there = with_device("00000:175:00.0");
+    let gone = with_device("00000:201:00.0");
+    let open = of_input(folder, &[], &there);
+    assert_eq!((open.0, open.1.as_str(), open.2.as_str()), (0, "", "unknown"), "{:?}", open.3);
+    for host in [&live[..], &["--snapshot", "s.json", "--host", "esx01"]] {
+        let found = of_input(folder, host, &there);
+        assert_eq!((found.0, found.1.as_str(), found.2.as_str()), (0, "esx01", "starts"), "{host:?}: {:?}", found.3);
+        let (status, _, verdict, rules) = of_input(folder, host, &gone);
+        assert_eq!((status, verdict.as_str()), (1, "fails"), "{host:?}");
+        assert!(rules.iter().any(|rule| rule == "vmx.passthrough-not-on-host"), "{host:?}: {rules:?}");
+    }
+    // A snapshot of several hosts, a guest, a name that it does not hold.
+    let (status, _, err) = run(folder, &["-", "--snapshot", "s.json"], VMX);
+    assert!(status == 2 && err.contains("holds several hosts: esx01, esx02; --host NAME chooses one"), "{err}");
+    let (status, _, err) = run(folder, &["-", "--snapshot", "s.json", "--host", "x"], VMX);
+    assert!(status == 2 && err.contains("holds no ESXi host"), "{err}");
+    let (status, _, err) = run(folder, &["-", "--config", "lab.toml", "--host", "pv-a"], VMX);
+    assert!(status == 2 && err.contains("pv-a: is no ESXi host"), "{err}");
+    drop(lab);
+    // A host that cannot be reached leaves what it would have told open.
+    let (status, out, err) = run(folder, &["-", "--host", "root@127.0.0.1:1"], &there);
+    assert!(status == 3 && out.contains("power-on: unknown") && err.contains("127.0.0.1"), "{status} {out} {err}");
+}
+
+#[test]
+fn sarif_has_the_shape_that_code_scanners_take() {
+    let folder = folder();
+    std::fs::write(folder.path().join("ds/b ad\u{1b}[2J.vmx"), format!("{VMX}memsize = \"4096\"\na b\n"))
+        .expect("a file");
+    let (status, out, _) = run(folder.path(), &["ds", "notes.txt", "--format", "sarif"], "");
+    assert_eq!(status, 1);
+    assert!(!out.contains('\u{1b}'));
+    let document = json(&out);
+    assert_eq!(document["version"], "2.1.0");
+    let run = &document["runs"][0];
+    let rules = run["tool"]["driver"]["rules"].as_array().expect("rules");
+    assert_eq!(run["tool"]["driver"]["name"], "rdmascope");
+    let artifacts = run["artifacts"].as_array().expect("artifacts");
+    let uris: Vec<&str> = artifacts.iter().filter_map(|one| one["location"]["uri"].as_str()).collect();
+    assert!(uris.contains(&"ds/b%20ad%1B%5B2J.vmx"), "{uris:?}");
+    let results = run["results"].as_array().expect("results");
+    assert_eq!(results.len(), 2, "{results:?}");
+    for result in results {
+        let index = usize::try_from(result["ruleIndex"].as_u64().expect("an index")).expect("a small one");
+        assert_eq!(rules[index]["id"], result["ruleId"]);
+        assert_eq!(result["level"], "error");
+        assert!(result["message"]["text"].as_str().is_some_and(|text| !text.is_empty()));
+        let place = &result["locations"][0]["physicalLocation"];
+        assert!(place["artifactLocation"]["uri"].as_str().is_some_and(|uri| uris.contains(&uri)));
+        assert!(place["region"]["startLine"].as_u64().is_some_and(|line| line >= 5));
+    }
+    let invocation = &run["invocations"][0];
+    assert_eq!(invocation["executionSuccessful"], false);
+    let told = invocation["toolExecutionNotifications"].as_array().expect("notifications");
+    assert_eq!((told.len(), told[0]["level"].as_str()), (1, Some("error")));
+}
+
+#[test]
+fn hostile_inputs_neither_hang_nor_reach_the_terminal() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("binary.vmx"), (0..=255_u8).cycle().take(100_000).collect::<Vec<_>>()).expect("a file");
+    // 100 MB that take no room.
+    std::fs::File::create(path("huge.vmx")).and_then(|file| file.set_len(100 << 20)).expect("a file");
+    std::fs::create_dir_all(path("loop/inner")).expect("folders");
+    std::fs::write(path("loop/inner/a.vmx"), VMX).expect("a file");
+    std::os::unix::fs::symlink("..", path("loop/inner/up")).expect("a link");
+    std::os::unix::fs::symlink("self.vmx", path("loop/self.vmx")).expect("a link");
+    std::fs::write(path("x\u{1b}[31m\ny.vmx"), format!("{VMX}na\u{1b}[2Jme \"x\"\nmem\u{7}Size \"1\"\n"))
+        .expect("a file");
+    let begin = std::time::Instant::now();
+    for format in ["text", "json", "sarif"] {
+        let (status, out, err) = run(folder.path(), &[".", "--format", format], "");
+        assert_eq!(status, 1, "{out}{err}");
+        assert!(out.chars().chain(err.chars()).all(|c| c == '\n' || !c.is_control()), "{format}: {out:?}");
+        assert_eq!(out.matches("inner/a.vmx").count(), 1, "{format}: the loop is not followed: {out}");
+    }
+    let (_, out, _) = run(folder.path(), &[".", "--format", "json"], "");
+    let document = json(&out);
+    let problem = |name: &str| {
+        let files = document["files"].as_array().expect("files");
+        let file = files.iter().find(|file| file["path"].as_str().is_some_and(|path| path.ends_with(name)));
+        file.and_then(|file| file["problem"].as_str()).unwrap_or_default().to_owned()
+    };
+    assert!(problem("huge.vmx").contains("larger than"), "{}", problem("huge.vmx"));
+    assert!(problem("binary.vmx").contains("no configuration file"), "{}", problem("binary.vmx"));
+    assert!(problem("self.vmx").contains("cannot be read"), "{}", problem("self.vmx"));
+    let (status, out, _) = run(folder.path(), &["-"], &"# \n".repeat(2 << 20));
+    assert!(status == 3 && out.contains("larger than"), "{out}");
+    assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
+}
+
+#[test]
+fn what_may_not_be_read_is_told() {
+    let folder = folder();
+    let file = folder.path().join("ds/vm2.vmx");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o000)).expect("closed");
+    // The superuser reads everything.
+    if std::fs::read(&file).is_ok() {
+        return;
+    }
+    let (status, out, _) = run(folder.path(), &["ds"], "");
+    assert!(status == 3 && out.contains("cannot be read: permission denied"), "{out}");
+}
+
+#[test]
+fn a_change_is_asked_for_at_the_terminal() {
+    let wide = Size { columns: 100, rows: 60 };
+    for (answer, written) in [("n\r", false), ("\r", false), ("yes\r", true)] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("a.vmx");
+        let before = with_device("0000:af:00.0");
+        std::fs::write(&file, &before).expect("a file");
+        let path = file.to_str().expect("a plain path");
+        let home = folder.path().to_str().expect("a plain path");
+        let environment = [("HOME", home), ("XDG_CONFIG_HOME", home), ("XDG_STATE_HOME", home)];
+        let program = env!("CARGO_BIN_EXE_rdmascope");
+        let mut console = Console::start(program, &["lint", path, "--fix"], wide, &environment);
+        console.wait_for("the question", Duration::from_secs(30), |view| view.has("[y/N]"));
+        console.view(|view| {
+            assert!(view.has("pciPassthru0.id = \"0000:af:00.0\"") && view.has("pciPassthru0.id = \"00000:175:00.0\""));
+        });
+        console.keys(answer);
+        let status = console.wait_for_end(Duration::from_secs(30));
+        let after = std::fs::read_to_string(&file).expect("there");
+        let expected = before.replace("0000:af:00.0", "00000:175:00.0");
+        assert_eq!(after, if written { expected } else { before }, "{answer:?}");
+        let files = std::fs::read_dir(folder.path()).expect("a folder").count();
+        assert_eq!(files, if written { 2 } else { 1 }, "{answer:?}: a backup stands beside what was written");
+        // What was written is judged again: nothing is left.
+        assert_eq!(status.exit_code(), u32::from(!written), "{answer:?}");
+    }
+}
+
+#[test]
+fn the_rules_are_listed_with_what_they_rest_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (status, out, err) = run(folder.path(), &["--rules"], "");
+    assert_eq!((status, err.as_str()), (0, ""));
+    assert!(out.starts_with("vmx.no-equals  error\n  A line has no '='") && out.lines().all(|line| line.len() <= 80));
+    let (status, _, err) = run(folder.path(), &["--rules", "--format", "json"], "");
+    assert!(status == 2 && err.contains("--rules prints text only"), "{err}");
 }

@@ -198,7 +198,7 @@ pub struct SnapshotArguments {
 #[derive(Clone, Debug, Args)]
 pub struct LintArguments {
     /// VMX files, folders to look through for them, or `-` for standard input.
-    #[arg(value_name = "PATH", required = true)]
+    #[arg(value_name = "PATH", required_unless_present = "rules")]
     pub paths: Vec<PathBuf>,
     /// Read this ESXi host now, and look at the files as this host would; with --snapshot: its name in there.
     #[arg(long, value_name = "TARGET")]
@@ -215,6 +215,9 @@ pub struct LintArguments {
     /// Do not ask.
     #[arg(long, requires = "fix")]
     pub yes: bool,
+    /// List the rules and what each rests on.
+    #[arg(long, conflicts_with_all = ["paths", "host", "snapshot", "fix"])]
+    pub rules: bool,
 }
 
 /// From which findings on `lint` ends with status 1.

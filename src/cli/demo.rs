@@ -12,20 +12,26 @@ use crate::app::Effect;
 use crate::app::model::DemoFault;
 use crate::config::Kind;
 use crate::fabric::{TargetId, Text};
-use crate::lab::scenario::{After, Planned, scenarios};
+use crate::lab::scenario::{After, Planned, by_name, scenarios};
 use crate::lab::{Delays, Lab, Options, Timing};
+
+/// The scenario that the console shows where none is named.
+const WHOLE: &str = "with-hosts";
 
 /// Does what the arguments ask for.
 pub fn run(global: &Global, arguments: &DemoArguments) -> Result<Exit, Failure> {
     if arguments.list {
         return list(global);
     }
-    let scenario = arguments.scenario.as_deref().map(lab::find).transpose()?;
+    let named = arguments.scenario.as_deref().map(lab::find).transpose()?;
     let timing = Timing::AsPlanned;
     if arguments.serve {
+        let scenario = named;
         // Whoever reads the lab from outside measures it: it takes no time of its own.
         return serve(&Options { seed: arguments.seed, delays: Delays::none(), scenario, timing });
     }
+    // Whoever just looks is shown all there is: hosts and their guests.
+    let scenario = named.or_else(|| by_name(WHOLE));
     let mut session = lab::session(global)?;
     let running = lab::start(&Options { seed: arguments.seed, delays: Delays::like_real(), scenario, timing })?;
     session.targets = lab::chosen(&running, &[])?;

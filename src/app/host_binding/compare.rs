@@ -63,8 +63,30 @@ const OWN: &[Attribute] = &[
     Attribute::GraphicsVms,
 ];
 
+/// Versions: hosts of two releases differ in many of them, and that must not bury a setting that differs.
+const VERSIONS: &[Attribute] = &[
+    Attribute::Version,
+    Attribute::DriverVersion,
+    Attribute::EsxiVersion,
+    Attribute::EsxiBuild,
+    Attribute::EsxiRelease,
+];
+
+/// What tells best of a thing that a host lacks, the best first: one line says that it lacks it.
+const TELLING: &[Attribute] = &[
+    Attribute::DeviceName,
+    Attribute::FunctionKind,
+    Attribute::PortState,
+    Attribute::OperationalState,
+    Attribute::Driver,
+    Attribute::Version,
+];
+
 /// Where a value stands among the sections; `None` for what is not compared.
-fn section(entity: &Entity) -> Option<(u8, &'static str)> {
+fn section(entity: &Entity, attribute: Attribute) -> Option<(u8, &'static str)> {
+    if VERSIONS.contains(&attribute) && !matches!(entity, Entity::Package(_)) {
+        return Some((10, "Versions"));
+    }
     Some(match entity {
         Entity::RdmaDevice(_) | Entity::RdmaPort { .. } => (0, "RDMA devices"),
         Entity::Uplink(_) => (1, "Uplinks"),
@@ -76,7 +98,7 @@ fn section(entity: &Entity) -> Option<(u8, &'static str)> {
         Entity::PciFunction(_) | Entity::VirtualFunction { .. } => (7, "PCI functions"),
         Entity::Host | Entity::NumaNode(_) => (8, "The hosts"),
         Entity::FileLine { .. } => (9, "Files"),
-        Entity::Package(_) => (10, "Software"),
+        Entity::Package(_) => (11, "Software"),
         _ => return None,
     })
 }
@@ -102,7 +124,6 @@ pub fn differences(model: &Model) -> Vec<Difference> {
     let mut keys: BTreeMap<(u8, Entity, Attribute), BTreeSet<SourceId>> = BTreeMap::new();
     for host in &hosts {
         for entity in model.fabric.entities(host) {
-            let Some((place, _)) = section(entity) else { continue };
             let id = EntityId::new(host, entity.clone());
             if matches!(entity, Entity::PciFunction(_)) && !function_matters(model, &id) {
                 continue;
@@ -111,16 +132,89 @@ pub fn differences(model: &Model) -> Vec<Difference> {
                 if attribute.class() == Class::Measure || OWN.contains(&attribute) {
                     continue;
                 }
+                let Some((place, _)) = section(entity, attribute) else { continue };
                 let probes = model.fabric.opinions(&id, attribute).into_iter().map(|(probe, _)| probe.clone());
                 keys.entry((place, entity.clone(), attribute)).or_default().extend(probes);
             }
         }
     }
-    keys.into_iter()
+    let mut found: Vec<Difference> = keys
+        .into_iter()
         .map(|((_, entity, attribute), probes)| {
-            let held: Vec<Held> = hosts.iter().map(|host| held(model, host, &entity, attribute, &probes)).collect();
-            let read: BTreeSet<&Held> = held.iter().filter(|held| **held != Held::Unread).collect();
-            Difference { entity, attribute, differs: read.len() > 1, held }
+            let held = hosts.iter().map(|host| held(model, host, &entity, attribute, &probes)).collect();
+            Difference::of(entity, attribute, held)
+        })
+        .collect();
+    found.extend(vlans(model, &hosts));
+    told_once(found)
+}
+
+impl Difference {
+    fn of(entity: Entity, attribute: Attribute, held: Vec<Held>) -> Self {
+        let read: BTreeSet<&Held> = held.iter().filter(|held| **held != Held::Unread).collect();
+        Self { differs: read.len() > 1, entity, attribute, held }
+    }
+
+    /// True if some host lacks it and those that have it agree.
+    fn is_lack(&self) -> bool {
+        let values: BTreeSet<&Held> = self.held.iter().filter(|held| matches!(held, Held::Value(_))).collect();
+        values.len() == 1 && self.held.contains(&Held::Absent)
+    }
+}
+
+/// Of a thing that a host lacks altogether one value is kept: that it is not there is one difference.
+fn told_once(found: Vec<Difference>) -> Vec<Difference> {
+    let mut best: BTreeMap<&Entity, Option<(usize, Attribute)>> = BTreeMap::new();
+    for difference in &found {
+        // Several values may be missing of a thing that is there: then each is told.
+        let lacking = best.entry(&difference.entity).or_insert(Some((usize::MAX, difference.attribute)));
+        if difference.held.iter().all(|held| matches!(held, Held::Value(_))) {
+            *lacking = None;
+        } else if let Some((rank, attribute)) = lacking
+            && difference.is_lack()
+        {
+            let own = TELLING.iter().position(|told| *told == difference.attribute).unwrap_or(TELLING.len());
+            if own < *rank {
+                (*rank, *attribute) = (own, difference.attribute);
+            }
+        }
+    }
+    let kept: Vec<bool> = found
+        .iter()
+        .map(|difference| {
+            let best = best.get(&difference.entity).copied().flatten();
+            !difference.is_lack() || best.is_none_or(|(_, attribute)| attribute == difference.attribute)
+        })
+        .collect();
+    found.into_iter().zip(kept).filter_map(|(difference, kept)| kept.then_some(difference)).collect()
+}
+
+/// The port of a distributed switch whose VLAN stands for its port group on a host, and the VLANs of all its ports.
+fn vlans_of(model: &Model, host: &TargetId) -> BTreeMap<String, (EntityId, BTreeSet<String>)> {
+    let mut groups: BTreeMap<String, (EntityId, BTreeSet<String>)> = BTreeMap::new();
+    for entity in model.fabric.entities(host).filter(|entity| matches!(entity, Entity::SwitchPort { .. })) {
+        let id = EntityId::new(host, entity.clone());
+        let text = |attribute| model.fabric.value(&id, attribute).map(ToString::to_string);
+        if let (Some(group), Some(vlan)) = (text(Attribute::PortGroupKey), text(Attribute::VlanId)) {
+            groups.entry(group).or_insert_with(|| (id, BTreeSet::new())).1.insert(vlan);
+        }
+    }
+    groups
+}
+
+/// The VLANs of the port groups of distributed switches. Numbers of ports differ from host to host, so ports are not
+/// compared one by one, and a host without a port in a group tells nothing of it.
+fn vlans(model: &Model, hosts: &[&TargetId]) -> Vec<Difference> {
+    let all: Vec<_> = hosts.iter().map(|host| vlans_of(model, host)).collect();
+    let groups: BTreeSet<&String> = all.iter().flat_map(BTreeMap::keys).collect();
+    groups
+        .into_iter()
+        .map(|group| {
+            let held = all.iter().map(|groups| match groups.get(group) {
+                Some((_, vlans)) => Held::Value(vlans.iter().map(String::as_str).collect::<Vec<_>>().join(", ")),
+                None => Held::Unread,
+            });
+            Difference::of(Entity::PortGroup(group.as_str().into()), Attribute::VlanId, held.collect())
         })
         .collect()
 }
@@ -151,6 +245,9 @@ impl Ord for Held {
 fn held(model: &Model, host: &TargetId, entity: &Entity, attribute: Attribute, probes: &BTreeSet<SourceId>) -> Held {
     let id = EntityId::new(host, entity.clone());
     match model.fabric.reading(&id, attribute).map(|reading| &reading.state) {
+        // Releases differ in whether they name a function there.
+        Some(State::Empty) if attribute == Attribute::KernelName => Held::Unread,
+        Some(State::Known(value)) if attribute == Attribute::KernelName && value.to_string().is_empty() => Held::Unread,
         Some(State::Known(value)) if !value.to_string().is_empty() => Held::Value(format::value(attribute, value)),
         Some(State::Known(_) | State::Empty) => Held::Value("(empty)".to_owned()),
         Some(State::NotAvailable | State::NotPublished(_)) => Held::Absent,
@@ -172,7 +269,10 @@ pub(super) fn sections(model: &Model, all: bool) -> Vec<(String, Vec<Row>)> {
     let mut count = 0;
     for difference in differences {
         count += usize::from(difference.differs);
-        let Some(place) = section(&difference.entity).filter(|_| difference.differs || all) else { continue };
+        let Some(place) = section(&difference.entity, difference.attribute).filter(|_| difference.differs || all)
+        else {
+            continue;
+        };
         sections.entry(place).or_default().push(row(model, &hosts, &difference));
     }
     let verdict = match (hosts.len(), count) {
@@ -215,7 +315,13 @@ fn row(model: &Model, hosts: &[&TargetId], difference: &Difference) -> Row {
         .iter()
         .zip(&difference.held)
         .map(|(host, held)| {
-            let id = EntityId::new(host, difference.entity.clone());
+            let mut id = EntityId::new(host, difference.entity.clone());
+            if let (Entity::PortGroup(group), Attribute::VlanId, None) =
+                (&difference.entity, difference.attribute, model.fabric.reading(&id, difference.attribute))
+                && let Some((port, _)) = vlans_of(model, host).remove(group.as_str())
+            {
+                id = port;
+            }
             let gravity = match held {
                 Held::Unread => Gravity::Unknown,
                 held if difference.differs && odd.contains(held) => Gravity::Warning,

@@ -106,6 +106,8 @@ pub(super) fn gravity(attribute: Attribute, state: &State<Value>) -> Gravity {
                 _ => condition::of_value(attribute, state),
             }
         }
+        Attribute::CommandLineTool if word.starts_with("localcli") => Gravity::Warning,
+        Attribute::DcbMode if word.contains("cee") => Gravity::Warning,
         Attribute::RebootPending if !word.is_empty() && word != "no" && word != "none" => Gravity::Warning,
         _ => condition::of_value(attribute, state),
     }
@@ -121,8 +123,22 @@ pub(super) fn entity_row(
 ) -> Option<Row> {
     let readings = model.fabric.readings(id);
     let mut cells: Vec<Cell> = Vec::new();
+    // What is missing for one reason is told once: `PFC, PFC priorities not published by the driver`.
+    let mut missing: Vec<(String, usize)> = Vec::new();
     for (place, attribute) in first.iter().enumerate() {
         let prefix = if place == 0 { "" } else { attribute.label() };
+        let why = readings.get(attribute).and_then(|reading| reading.state.why()).filter(|_| place > 0);
+        let same = why.as_ref().and_then(|why| missing.iter().find(|(other, _)| other == why));
+        if let (Some(why), Some((_, index))) = (&why, same)
+            && let Some(told) = cells.get_mut(*index)
+            && let Some(labels) = told.text.find(why.as_str())
+        {
+            told.text.insert_str(labels.saturating_sub(1), &format!(", {prefix}"));
+            continue;
+        }
+        if let Some(why) = why {
+            missing.push((why, cells.len()));
+        }
         cells.extend(cell(model, id, *attribute, prefix));
     }
     for (attribute, reading) in readings {

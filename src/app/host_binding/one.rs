@@ -221,6 +221,12 @@ impl Of<'_> {
             let key = RowKey::Entity(id.entity.clone(), "state".into());
             rows.extend(Some(Row { key, label: id.entity.name(), cells }).filter(is_grave));
         }
+        let tool = self.single(Entity::Host, Attribute::CommandLineTool, Attribute::CommandLineTool.label());
+        rows.extend(tool.filter(is_grave));
+        for id in self.entities(|entity| matches!(entity, Entity::Uplink(_))) {
+            let label = format!("{} {}", id.entity.name(), Attribute::DcbMode.label());
+            rows.extend(self.single(id.entity, Attribute::DcbMode, &label).filter(is_grave));
+        }
         rows.extend(self.messages().into_iter().rev().filter(|row| row.gravity() >= Gravity::Bad).take(3));
         for row in &mut rows {
             if let RowKey::Entity(_, word) = &mut row.key {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::super::condition::Gravity;
 use super::super::model::Model;
 use super::super::table::{Cell, Origin, Row, RowKey};
-use crate::diagnose::lint::{Finding, HostView, Severity, Subject, lint};
+use crate::diagnose::lint::{Finding, HostView, PowerOn, Severity, Subject, Verdict, lint};
 use crate::fabric::{Attribute, Entity, EntityId, Observation, SourceId, Value};
 use crate::probe::vmx::Dictionary;
 use crate::probe::{ITEM, STATUS};
@@ -65,13 +65,22 @@ impl File {
         Some(Self { observation, before, text })
     }
 
-    /// What the rules find.
+    /// What would happen at power-on, and what the rules find.
     pub(super) fn findings(&self, model: &Model, vm: &EntityId) -> Vec<Shown> {
         let dictionary = Dictionary::parse(self.text.as_bytes());
         let host = HostView::of(&model.fabric, &vm.target);
         let snapshots = model.fabric.value(vm, Attribute::SnapshotCount).and_then(Value::as_count);
         let subject = Subject { vmx: &dictionary, host: host.as_ref(), snapshots };
-        lint(&subject).into_iter().map(|finding| self.shown(vm, &finding)).collect()
+        let findings = lint(&subject);
+        let power_on = self.power_on(vm, &PowerOn::of(&subject, &findings));
+        std::iter::once(power_on).chain(findings.iter().map(|finding| self.shown(vm, finding))).collect()
+    }
+
+    fn power_on(&self, vm: &EntityId, power_on: &PowerOn) -> Shown {
+        let gravity = if power_on.verdict == Verdict::Fails { Gravity::Bad } else { Gravity::Neutral };
+        let text = format!("power-on: {}: {}", power_on.verdict.name(), power_on.reason);
+        let cell = Cell { text, gravity, source: Some(self.origin(0)) };
+        Shown { entity: vm.entity.clone(), line: None, label: "VMX".to_owned(), cell }
     }
 
     fn shown(&self, vm: &EntityId, finding: &Finding) -> Shown {

@@ -1,7 +1,6 @@
 //! `lint`: what would go wrong with the configuration file of a VM, before it is powered on.
 
 mod fix;
-mod power_on;
 mod report;
 mod sarif;
 
@@ -14,14 +13,13 @@ use super::snapshot;
 use super::{Exit, Failure, output};
 use crate::collect::reason::reason;
 use crate::config::Defect;
-use crate::diagnose::lint::{HostView, Severity, Subject, lint};
+use crate::diagnose::lint::{HostView, PowerOn, Severity, Subject, lint};
 use crate::engine::vmx_file;
 use crate::fabric::TargetId;
 use crate::probe::vmx::{Dictionary, Snapshots};
 use crate::record::snapshot_file;
 
 use fix::Consent;
-use power_on::PowerOn;
 use report::File;
 
 /// No snapshot of a site comes near this size.
@@ -29,6 +27,13 @@ const LARGEST_SNAPSHOT: u64 = 256 << 20;
 
 /// Looks at all files and says what it found.
 pub fn run(global: &Global, arguments: &LintArguments) -> Result<Exit, Failure> {
+    if arguments.rules {
+        if global.format != Format::Text {
+            return Err(Defect::somewhere("--rules", "prints text only").into());
+        }
+        output::print(&report::rules())?;
+        return Ok(Exit::Done);
+    }
     let inputs = inputs(&arguments.paths, arguments.fix)?;
     let host = match host(global, arguments)? {
         Ok(host) => host,

@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::text::wrap;
-use super::power_on::{PowerOn, Verdict};
-use crate::diagnose::lint::{Finding, Severity};
+use crate::diagnose::lint::{Finding, PowerOn, Severity, Source, Verdict, catalogue};
 use crate::fabric::text::clean_line;
 
 /// What was found out about one file.
@@ -120,6 +119,20 @@ pub(super) fn word(severity: Severity) -> &'static str {
     }
 }
 
+/// All rules with what each rests on, in the order of the catalogue.
+pub(super) fn rules() -> String {
+    let mut text = String::new();
+    for rule in catalogue() {
+        let _ = writeln!(text, "{}  {}", rule.id, word(rule.severity));
+        paragraph(&mut text, rule.title, 2);
+        if !rule.versions.is_empty() {
+            paragraph(&mut text, &format!("versions: {}", rule.versions), 2);
+        }
+        paragraph(&mut text, &format!("source: {}", sourced(rule.source)), 2);
+    }
+    text
+}
+
 /// The same for people.
 pub(super) fn text(files: &[File]) -> String {
     let mut text = String::new();
@@ -154,11 +167,7 @@ fn one(text: &mut String, file: &File) {
     if let Some(problem) = &file.problem {
         return paragraph(text, &format!("not judged: {}", clean_line(problem)), 2);
     }
-    let verdict = match file.power_on.verdict {
-        Verdict::Starts => "starts",
-        Verdict::Fails => "fails",
-        Verdict::Unknown => "unknown",
-    };
+    let verdict = file.power_on.verdict.name();
     paragraph(text, &format!("power-on: {verdict}: {}", clean_line(&file.power_on.reason)), 2);
     for finding in &file.findings {
         let place = finding.found.line.map_or(String::new(), |line| format!("line {line}"));
@@ -168,9 +177,8 @@ fn one(text: &mut String, file: &File) {
         text.push('\n');
         paragraph(text, &head.join("  "), 2);
         paragraph(text, &clean_line(&finding.found.message), 4);
-        let weak = if finding.rule.source.weak { " (no public document says so)" } else { "" };
         if !finding.rule.source.text.is_empty() {
-            paragraph(text, &format!("source: {}{weak}", finding.rule.source.text), 4);
+            paragraph(text, &format!("source: {}", sourced(finding.rule.source)), 4);
         }
         for (key, value) in &finding.found.fix {
             let fix = match value {
@@ -192,6 +200,10 @@ fn one(text: &mut String, file: &File) {
         (None, Some(refused)) => paragraph(text, &format!("not changed: {}", clean_line(refused)), 2),
         (None, None) => {}
     }
+}
+
+fn sourced(source: Source) -> String {
+    format!("{}{}", source.text, if source.weak { " (no public document says so)" } else { "" })
 }
 
 fn paragraph(text: &mut String, what: &str, indent: usize) {

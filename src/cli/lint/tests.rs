@@ -1,9 +1,8 @@
 use serde_json::Value as Json;
 
-use super::power_on::Verdict;
 use super::*;
 use crate::cli::document::tests::check;
-use crate::diagnose::lint::{Finding, Found, Rule, Source};
+use crate::diagnose::lint::{Finding, Found, Rule, Source, Verdict};
 
 static WRONG_ID: Rule = Rule {
     id: "vmx.test-id",

@@ -5,7 +5,7 @@ mod power_on;
 mod rules;
 
 pub use host::{HostFunction, HostView};
-pub use power_on::{PowerOn, Verdict, power_on};
+pub use power_on::{PowerOn, Verdict};
 pub use rules::RULES;
 
 use crate::probe::vmx::Dictionary;

@@ -1,28 +1,37 @@
-//! What the findings say about the next power-on: it fails if one of them is known to make it fail; it is not known as
-//! long as an error stands whose effect on the power-on is not known; else nothing in the file is against it.
+//! What the findings and the file say about the next power-on: it fails if one of the findings is known to make it fail; it
+//! is not known as long as an error stands whose effect is not known, the file is a part only, or it asks for functions of a
+//! host that was not read; else nothing that was looked at is against it.
 
-use super::{Finding, Severity};
+use super::{Finding, Severity, Subject};
+use crate::probe::vmx::PciId;
 
 /// Errors that are known not to keep a VM from starting: the guest or the device suffers.
 const STARTS: &[&str] =
     &["vmx.efi-missing", "vmx.pvrdma-keys", "vmx.pvrdma-standard-switch", "vmx.pvrdma-pair-removed"];
 /// Findings below an error whose effect on the power-on is not known.
 const OPEN: &[&str] = &[
+    "vmx.bad-flag",
     "vmx.byte-order-mark",
+    "vmx.cores-per-socket",
     "vmx.encoding-mismatch",
+    "vmx.hardware-version",
+    "vmx.memory-size",
     "vmx.passthrough-id-form",
+    "vmx.passthrough-id-twice",
     "vmx.passthrough-other-device",
+    "vmx.placeholder",
     "vmx.vgpu-profile",
 ];
 
 /// What would happen at power-on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Nothing that was found prevents it.
+    /// Nothing that was looked at prevents it.
     Starts,
     /// At least one finding is known to prevent it.
     Fails,
-    /// Something is wrong whose effect on the power-on is not known.
+    /// It depends on something that is not known.
     Unknown,
 }
 
@@ -38,44 +47,88 @@ impl Verdict {
 }
 
 /// The verdict on the next power-on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct PowerOn {
     /// What would happen.
     pub verdict: Verdict,
-    /// Why, in one sentence.
+    /// Why, in a sentence.
     pub reason: String,
 }
 
-/// Judges the findings of one file, gravest first as [`super::lint`] returns them.
-pub fn power_on(findings: &[Finding]) -> PowerOn {
-    let mut fatal = findings.iter().filter_map(|finding| Some((finding, finding.found.power_on_fails.as_ref()?)));
-    if let Some((first, why)) = fatal.next() {
-        let more = fatal.count();
-        let place = first.found.line.map_or_else(String::new, |line| format!("line {line}: "));
-        let rest = if more == 0 { String::new() } else { format!(" (and {more} more)") };
-        return PowerOn { verdict: Verdict::Fails, reason: format!("{place}{why}{rest}") };
+impl PowerOn {
+    /// Nothing can be said, because of this.
+    pub fn unknown(reason: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Unknown, reason: reason.into() }
     }
-    let undecided = |finding: &&Finding| {
-        let (rule, error) = (finding.rule.id, finding.rule.severity == Severity::Error);
-        (error && !STARTS.contains(&rule)) || OPEN.contains(&rule)
-    };
-    if let Some(first) = findings.iter().find(undecided) {
-        let place = first.found.line.map_or_else(String::new, |line| format!("line {line}: "));
-        let reason = format!("{place}{}; what the host makes of it at power-on is not known", first.found.message);
-        return PowerOn { verdict: Verdict::Unknown, reason };
+
+    /// Judges a file by its findings, gravest first as [`super::lint`] returns them.
+    pub fn of(subject: &Subject<'_>, findings: &[Finding]) -> Self {
+        let mut reasons: Vec<String> = Vec::new();
+        for found in findings.iter().map(|finding| &finding.found) {
+            let Some(why) = &found.power_on_fails else { continue };
+            // One reason can stand behind several findings.
+            if !reasons.iter().any(|reason| reason.ends_with(why.as_str())) {
+                reasons.push(format!("{}{why}", place(found.line)));
+            }
+        }
+        if !reasons.is_empty() {
+            return Self { verdict: Verdict::Fails, reason: reasons.join("; ") };
+        }
+        let undecided = |finding: &&Finding| {
+            let (rule, error) = (finding.rule.id, finding.rule.severity == Severity::Error);
+            (error && !STARTS.contains(&rule)) || OPEN.contains(&rule)
+        };
+        if let Some(first) = findings.iter().find(undecided) {
+            let message = &first.found.message;
+            let place = place(first.found.line);
+            return Self::unknown(format!("{place}{message}; what the host makes of it at power-on is not known"));
+        }
+        // Without these the file is a part of one, as people paste it.
+        if ["config.version", "virtualHW.version"].iter().any(|key| subject.vmx.get(key).is_none()) {
+            return Self::unknown("no whole configuration: config.version or virtualHW.version is missing");
+        }
+        let asked = asked(subject);
+        if subject.host.is_none_or(|host| host.functions.is_none()) && !asked.is_empty() {
+            return Self::unknown(format!(
+                "it needs {} of its host, and what the host has is not known (--host or --snapshot tells)",
+                asked.join(", ")
+            ));
+        }
+        Self { verdict: Verdict::Starts, reason: "nothing that was looked at speaks against it".to_owned() }
     }
-    PowerOn { verdict: Verdict::Starts, reason: "nothing in the file is known to prevent it".to_owned() }
+}
+
+fn place(line: Option<u32>) -> String {
+    line.map_or_else(String::new, |line| format!("line {line}: "))
+}
+
+/// The functions of the host that the file asks for, as the host's tools print them.
+fn asked(subject: &Subject<'_>) -> Vec<String> {
+    subject
+        .vmx
+        .present("pciPassthru")
+        .into_iter()
+        .filter_map(|number| subject.vmx.value(&format!("pciPassthru{number}.id")))
+        .filter_map(|id| PciId::read(id).addresses().first().map(|&address| address.to_owned()))
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnose::lint::{Subject, catalogue, lint};
+    use crate::diagnose::lint::{HostView, catalogue, lint};
     use crate::probe::vmx::Dictionary;
 
-    fn verdict(text: &str) -> PowerOn {
+    const WHOLE: &str = "config.version = \"8\"\nvirtualHW.version = \"19\"\nmemSize = \"4096\"\n";
+
+    fn beside(text: &str, host: Option<&HostView>) -> PowerOn {
         let vmx = Dictionary::parse(text.as_bytes());
-        power_on(&lint(&Subject { vmx: &vmx, host: None, snapshots: None }))
+        let subject = Subject { vmx: &vmx, host, snapshots: None };
+        PowerOn::of(&subject, &lint(&subject))
+    }
+
+    fn verdict(text: &str) -> PowerOn {
+        beside(text, None)
     }
 
     #[test]
@@ -87,12 +140,44 @@ mod tests {
 
     #[test]
     fn a_known_failure_stands_above_what_is_not_known() {
-        assert_eq!(verdict("memSize = \"4096\"\n").verdict, Verdict::Starts);
-        let unknown = verdict("a b\nmemSize = \"4096\"\n");
+        assert_eq!(verdict(WHOLE).verdict, Verdict::Starts);
+        let unknown = verdict(&format!("a b\n{WHOLE}"));
         assert_eq!(unknown.verdict.name(), "unknown");
         assert!(unknown.reason.starts_with("line 1: "), "{}", unknown.reason);
-        let fails = verdict("a b\nmemSize = \"4096\"\nmemsize = \"4096\"\nMEMSIZE = \"4096\"\n");
+        let fails = verdict(&format!(
+            "a b\n{WHOLE}memsize = \"4096\"\nMEMSIZE = \"4096\"\nnumvcpus = \"1\"\nnumvcpus = \"1\"\n"
+        ));
         assert_eq!(fails.verdict.name(), "fails");
-        assert!(fails.reason.starts_with("line 3: ") && fails.reason.ends_with("(and 1 more)"), "{}", fails.reason);
+        let reasons: Vec<&str> =
+            fails.reason.split("; ").map(|reason| reason.split(':').next().unwrap_or("")).collect();
+        assert_eq!(reasons, ["line 5", "line 6", "line 8"], "{}", fails.reason);
+    }
+
+    #[test]
+    fn a_part_of_a_file_is_not_judged_to_start() {
+        assert_eq!(verdict("memSize = \"4096\"\n").verdict, Verdict::Unknown);
+    }
+
+    #[test]
+    fn a_function_of_an_unknown_host_leaves_it_open() {
+        let network = format!(
+            "{WHOLE}pciBridge4.present = \"TRUE\"\nsched.mem.min = \"4096\"\npciPassthru0.present = \"TRUE\"\n\
+             pciPassthru0.id = \"00000:175:00.0\"\npciPassthru0.vendorId = \"0x15b3\"\npciPassthru0.deviceId = \"0x101d\"\n"
+        );
+        let bare = HostView::default();
+        for host in [None, Some(&bare)] {
+            let open = beside(&network, host);
+            assert!(open.verdict == Verdict::Unknown && open.reason.contains("0000:af:00.0"), "{}", open.reason);
+        }
+        let function = crate::diagnose::lint::HostFunction {
+            address: "0000:af:00.0".to_owned(),
+            vendor: "15b3".to_owned(),
+            device: "101d".to_owned(),
+            ..Default::default()
+        };
+        let host = HostView { functions: Some(vec![function]), ..HostView::default() };
+        assert_eq!(beside(&network, Some(&host)).verdict, Verdict::Starts);
+        let host = HostView { functions: Some(Vec::new()), ..HostView::default() };
+        assert_eq!(beside(&network, Some(&host)).verdict, Verdict::Fails);
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
+use crate::diagnose::lint::{Finding, HostFunction, HostView, PowerOn, Severity, Subject, Verdict, lint};
 use crate::lab::guest::{data_centre_by, pvrdma_guests};
 
 /// Both hosts by a clock that stands.
@@ -167,6 +168,72 @@ fn the_edited_vm_has_its_faults() {
         assert!(vmx.contains(text), "{text}");
     }
     assert!(pair.says(1, "vim-cmd vmsvc/power.getstate 7").ends_with("Powered off\n"));
+}
+
+/// What `lint` finds in the VMX of a VM, and what that means for its start.
+fn linted(text: &str, host: Option<&HostView>) -> (Vec<Finding>, PowerOn) {
+    let vmx = crate::probe::vmx::Dictionary::parse(text.as_bytes());
+    let subject = Subject { vmx: &vmx, host, snapshots: None };
+    let findings = lint(&subject);
+    let power_on = PowerOn::of(&subject, &findings);
+    (findings, power_on)
+}
+
+#[test]
+fn the_sound_vms_give_no_alarm_and_the_edited_one_every_fault() {
+    let pair = Pair::new();
+    let function = |address: &str| HostFunction {
+        address: address.to_owned(),
+        vendor: "10de".to_owned(),
+        device: "20f1".to_owned(),
+        name: "A100".to_owned(),
+        passthrough: Some(true),
+        numa_node: Some(1),
+    };
+    let host = HostView {
+        name: "esx".to_owned(),
+        version: Some("7.0.3".to_owned()),
+        functions: Some(vec![function("0000:af:00.0")]),
+        pvrdma_vmknic: Some("vmk1".to_owned()),
+        distributed_switches: Some(vec![DVS_ID.to_owned()]),
+        ..HostView::default()
+    };
+    for (index, name) in [(0, "pv-a"), (1, "pv-b"), (0, "gpu-a")] {
+        let text = pair.says(index, &format!("cat /vmfs/volumes/datastore1/{name}/{name}.vmx"));
+        for host in [None, Some(&host)] {
+            let (findings, power_on) = linted(&text, host);
+            let alarms: Vec<&Finding> = findings.iter().filter(|one| one.rule.severity > Severity::Info).collect();
+            assert!(alarms.is_empty(), "{name}: {alarms:#?}");
+            let open = name == "gpu-a" && host.is_none();
+            let expected = if open { Verdict::Unknown } else { Verdict::Starts };
+            assert_eq!(power_on.verdict, expected, "{name}: {}", power_on.reason);
+        }
+    }
+    let (findings, power_on) = linted(&pair.says(1, "cat '/vmfs/volumes/datastore1/pv c/pv c.vmx'"), Some(&host));
+    let grave = findings.iter().filter(|one| one.rule.severity > Severity::Info);
+    let mut found: Vec<(u32, &str)> = grave.map(|one| (one.found.line.unwrap_or(0), one.rule.id)).collect();
+    found.sort_unstable();
+    let planted = [
+        (1, "vmx.byte-order-mark"),
+        (6, "vmx.efi-missing"),
+        (10, "vmx.pci-bridges-missing"),
+        (11, "vmx.passthrough-id-hex"),
+        (15, "vmx.odd-quotes"),
+        (16, "vmx.odd-quotes"),
+        (17, "vmx.no-equals"),
+        (18, "vmx.pvrdma-keys"),
+        (19, "vmx.pvrdma-keys"),
+        (20, "vmx.pvrdma-keys"),
+        (21, "vmx.pvrdma-keys"),
+        (22, "vmx.pvrdma-pair-removed"),
+        (27, "vmx.duplicate-key"),
+        (28, "vmx.passthrough-reservation"),
+        (29, "vmx.latency-processors"),
+        (30, "vmx.passthrough-memory-hot-add"),
+        (31, "vmx.open-quote"),
+    ];
+    assert_eq!(found, planted);
+    assert_eq!(power_on.verdict, Verdict::Fails, "{}", power_on.reason);
 }
 
 #[test]

@@ -33,7 +33,7 @@ mod vmx;
 mod vswitches;
 
 use super::Probe;
-pub use mask::masked;
+pub use mask::{MASK, masked};
 
 /// All probes of an ESXi host.
 pub const PROBES: &[Probe] = &[

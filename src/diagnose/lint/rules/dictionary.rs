@@ -47,7 +47,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     rule(
         "vmx.placeholder",
-        Severity::Error,
+        Severity::Warning,
         "A placeholder of a guide was left in",
         field("field report"),
         placeholder,
@@ -81,7 +81,7 @@ pub(super) const RULES: &[Rule] = &[
         documented("libvirt src/vmx/vmx.c converts by .encoding"),
         encoding_mismatch,
     ),
-    rule("vmx.bad-flag", Severity::Error, "A switch is neither yes nor no", field("own knowledge"), bad_flag),
+    rule("vmx.bad-flag", Severity::Warning, "A switch is neither yes nor no", field("own knowledge"), bad_flag),
 ];
 
 /// Malformed lines of one fault that are no remains of a paste, with their text.
@@ -194,6 +194,10 @@ fn byte_order_mark(subject: &Subject<'_>) -> Vec<Found> {
 }
 
 fn is_placeholder(value: &str) -> bool {
+    // What was masked before anybody saw it was a value.
+    if value == crate::probe::esxi::MASK {
+        return false;
+    }
     let within = |open: &str, close: &str| {
         value.strip_prefix(open).and_then(|rest| rest.strip_suffix(close)).is_some_and(|name| {
             !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | ' ' | '.'))
@@ -202,11 +206,17 @@ fn is_placeholder(value: &str) -> bool {
     within("<", ">") || within("${", "}") || within("{{", "}}") || value.eq_ignore_ascii_case("CHANGEME")
 }
 
+/// Keys that hold what people and programs write for themselves; marks of any kind belong there.
+fn is_free_text(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    matches!(key.as_str(), "annotation" | "displayname") || key.starts_with("guestinfo.")
+}
+
 fn placeholder(subject: &Subject<'_>) -> Vec<Found> {
     subject
         .vmx
         .entries()
-        .filter(|entry| is_placeholder(&entry.value))
+        .filter(|entry| is_placeholder(&entry.value) && !is_free_text(&entry.key))
         .map(|entry| at(entry, format!("{} is a placeholder of a guide, not a value", shown(&entry.value))))
         .collect()
 }

@@ -32,7 +32,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     rule(
         "vmx.passthrough-id-twice",
-        Severity::Error,
+        Severity::Warning,
         "Two devices of the VM are the same function of the host",
         field("own knowledge"),
         twice,

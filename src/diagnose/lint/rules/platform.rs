@@ -7,14 +7,14 @@ use crate::diagnose::lint::Subject;
 pub(super) const RULES: &[Rule] = &[
     rule(
         "vmx.hardware-version",
-        Severity::Error,
+        Severity::Warning,
         "The virtual hardware version is missing or no number",
         field("own knowledge: a VM without it is taken for one of the oldest version"),
         hardware_version,
     ),
     rule(
         "vmx.memory-size",
-        Severity::Error,
+        Severity::Warning,
         "The memory size is no number or no multiple of 4 MB",
         field("own knowledge"),
         memory_size,
@@ -28,7 +28,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     rule(
         "vmx.cores-per-socket",
-        Severity::Error,
+        Severity::Warning,
         "The processors do not fill their sockets",
         field("own knowledge"),
         cores_per_socket,

@@ -66,8 +66,17 @@ fn the_palette_lists_panels_and_targets_first_and_narrows_as_one_types() {
     assert_eq!(context(&model), Context::Palette);
     let all = titles(&model);
     assert_eq!(
-        all[..6],
-        ["panel-guest", "panel-live", "panel-events", "go to softroce1", "go to softroce1-lab", "go to softroce2"]
+        all[..8],
+        [
+            "panel-host",
+            "panel-vm",
+            "panel-guest",
+            "panel-live",
+            "panel-events",
+            "go to softroce1",
+            "go to softroce1-lab",
+            "go to softroce2"
+        ]
     );
     type_in(&mut model, "go lab");
     assert_eq!(titles(&model), ["go to softroce1-lab"]);
@@ -77,7 +86,7 @@ fn the_palette_lists_panels_and_targets_first_and_narrows_as_one_types() {
     assert!(model.screen.editing.is_none());
     act(&mut model, &["palette"]);
     assert_eq!(titles(&model)[0], "go to softroce1-lab", "what was used lately comes first");
-    act(&mut model, &["down", "palette-run"]);
+    act(&mut model, &["down", "down", "down", "palette-run"]);
     assert_eq!(model.screen.panel, Panel::GuestLink);
     act(&mut model, &["palette"]);
     assert_eq!(titles(&model)[..2], ["panel-guest", "go to softroce1-lab"]);

@@ -19,7 +19,7 @@ use crate::app::Severity;
 use crate::fabric::{Observation, Outcome, Report, SourceId, TargetId, Text, Timestamp};
 use crate::probe::dialect::sections::Section;
 use crate::probe::esxi::masked;
-use crate::probe::{Probe, Read, Source};
+use crate::probe::{Probe, Source};
 
 /// Output that is larger is parsed on a thread of its own.
 const LARGE: usize = 64 * 1024;
@@ -239,7 +239,7 @@ async fn report(target: &TargetId, sequence: &Sequence, probe: Probe, parts: Vec
 /// What is kept of an output: secrets never become part of an observation.
 fn kept(source: Source, output: &[u8]) -> Arc<str> {
     let text = String::from_utf8_lossy(output);
-    if matches!(source.read, Read::Each { masked: true, .. }) { Arc::from(masked(&text)) } else { Arc::from(text) }
+    if source.read.is_masked() { Arc::from(masked(&text)) } else { Arc::from(text) }
 }
 
 fn assemble(target: &TargetId, sequence: &Sequence, probe: Probe, parts: Vec<(Source, Arrived)>) -> Report {

@@ -127,7 +127,19 @@ pub enum Read {
     Environment(&'static [&'static str]),
 }
 
+/// Files that can hold secrets: settings that stand above every VMX, and a script that people write.
+const SECRETIVE: &[&str] = &["/etc/vmware/config", "/etc/rc.local.d/"];
+
 impl Read {
+    /// True if what comes of it is masked before anything else sees it.
+    pub fn is_masked(&self) -> bool {
+        match self {
+            Self::Each { masked, .. } => *masked,
+            Self::Files(globs) => globs.iter().any(|glob| SECRETIVE.iter().any(|start| glob.starts_with(start))),
+            _ => false,
+        }
+    }
+
     /// The command that a person would type to see the same.
     pub fn shown(&self) -> String {
         match self {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::block;
+use super::block::Block;
 use super::reply::{self, Facts, command};
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
 use crate::probe::{Pace, Probe};
@@ -26,17 +26,17 @@ pub const PROBE: Probe = Probe {
 fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let [tagged, changed] = observations else { return Vec::new() };
     let mut facts = Facts::of(tagged);
-    match reply::trouble(tagged) {
-        Some(state) => {
+    match reply::blocks(tagged) {
+        Err(state) => {
             facts.say(&Entity::AdvancedSetting(Text::new(PVRDMA)), Attribute::SettingValue, Some(state), 0);
         }
-        None => settings(&mut facts, tagged, |path| path.eq_ignore_ascii_case(PVRDMA)),
+        Ok(blocks) => settings(&mut facts, &blocks, |path| path.eq_ignore_ascii_case(PVRDMA)),
     }
     let mut said = facts.said;
     let mut facts = Facts::of(changed);
-    match reply::trouble(changed) {
-        Some(state) => facts.say(&Entity::Host, Attribute::SettingValue, Some(state), 0),
-        None => settings(&mut facts, changed, |path| !path.eq_ignore_ascii_case(PVRDMA)),
+    match reply::blocks(changed) {
+        Err(state) => facts.say(&Entity::Host, Attribute::SettingValue, Some(state), 0),
+        Ok(blocks) => settings(&mut facts, &blocks, |path| !path.eq_ignore_ascii_case(PVRDMA)),
     }
     said.extend(facts.said);
     said
@@ -47,8 +47,8 @@ fn path_of(written: &str) -> String {
     if written.starts_with('/') { written.to_owned() } else { format!("/{}", written.replace('.', "/")) }
 }
 
-fn settings(facts: &mut Facts<'_>, observation: &Observation, wanted: impl Fn(&str) -> bool) {
-    for block in block::blocks(&observation.stdout, 1) {
+fn settings(facts: &mut Facts<'_>, blocks: &[Block<'_>], wanted: impl Fn(&str) -> bool) {
+    for block in blocks {
         let Some(path) = block.get(&["Path", "Name", "Key"]).filter(|path| !path.is_empty()).map(path_of) else {
             continue;
         };

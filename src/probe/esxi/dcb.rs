@@ -23,7 +23,9 @@ pub const PROBE: Probe = Probe {
 fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let [status] = observations else { return Vec::new() };
     let mut facts = Facts::of(status);
-    for item in each::items(status).0 {
+    let (items, left_out) = each::items(status);
+    reply::say_left_out(&mut facts, Attribute::DcbMode, left_out);
+    for item in items {
         let entity = Entity::Uplink(Text::new(item.name));
         if let Some(state) = reply::trouble_of(&item, &status.command) {
             // A driver that has no bridging answers with an error; only a dead agent or a cut answer is a failure.
@@ -38,7 +40,12 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
             }
             continue;
         }
+        let before = facts.said.len();
         say(&mut facts, &entity, &block::block(item.output, item.first));
+        if facts.said.len() == before {
+            let line = item.output.lines().map(str::trim).find(|line| !line.is_empty());
+            facts.say(&entity, Attribute::DcbMode, Some(line.map_or(State::Empty, reply::not_understood)), 0);
+        }
     }
     facts.said
 }

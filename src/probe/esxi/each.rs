@@ -2,6 +2,8 @@
 //!
 //! [`Read::Each`]: crate::probe::Read::Each
 
+use std::collections::BTreeMap;
+
 use crate::fabric::Observation;
 use crate::probe::{ITEM, MORE, STATUS};
 
@@ -52,26 +54,32 @@ pub fn items(observation: &Observation) -> (Vec<Item<'_>>, u64) {
     if let (Some(from), Some(item)) = (open, items.last_mut()) {
         item.output = &text[from..];
     }
+    let errors = errors(&observation.stderr);
     for item in &mut items {
-        item.errors = errors(&observation.stderr, item.name);
+        item.errors = errors.get(item.name).copied().unwrap_or("");
     }
     (items, left_out)
 }
 
-/// What stands on standard error under the name of an item.
-fn errors<'a>(stderr: &'a str, name: &str) -> &'a str {
-    let mut from = None;
+/// What stands on standard error under the name of each item.
+fn errors(stderr: &str) -> BTreeMap<&str, &str> {
+    let mut found = BTreeMap::new();
+    let mut open: Option<(&str, usize)> = None;
     let mut place = 0;
     for line in stderr.split_inclusive('\n') {
         let begin = place;
         place += line.len();
-        match (after(line, ITEM), from) {
-            (Some(_), Some(from)) => return &stderr[from..begin],
-            (Some(found), None) if found == name => from = Some(place),
-            _ => {}
+        if let Some(name) = after(line, ITEM) {
+            if let Some((name, from)) = open {
+                found.entry(name).or_insert(&stderr[from..begin]);
+            }
+            open = Some((name, place));
         }
     }
-    from.map_or("", |from| &stderr[from..])
+    if let Some((name, from)) = open {
+        found.entry(name).or_insert(&stderr[from..]);
+    }
+    found
 }
 
 fn after<'a>(line: &'a str, mark: &str) -> Option<&'a str> {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::reply::{self, Facts, command};
-use super::table::Table;
 use crate::fabric::{Attribute, Entity, Fact, Observation, Text};
 use crate::probe::{Pace, Probe};
 
@@ -20,11 +19,13 @@ pub const PROBE: Probe = Probe {
 fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let [observation] = observations else { return Vec::new() };
     let mut facts = Facts::of(observation);
-    if let Some(state) = reply::trouble(observation) {
-        facts.say(&Entity::Ruleset(Text::new("pvrdma")), Attribute::RulesetEnabled, Some(state), 0);
-        return facts.said;
-    }
-    let table = Table::read(&observation.stdout, 1, &["Name", "Enabled"]).unwrap_or_default();
+    let table = match reply::table(observation, &["Name", "Enabled"], &["Name", "Ruleset"]) {
+        Ok(table) => table,
+        Err(state) => {
+            facts.say(&Entity::Ruleset(Text::new("pvrdma")), Attribute::RulesetEnabled, Some(state), 0);
+            return facts.said;
+        }
+    };
     for row in table.rows() {
         let Some(name) = table.get(row, &["Name", "Ruleset"]).filter(|name| !name.is_empty()) else { continue };
         let entity = Entity::Ruleset(Text::new(name));

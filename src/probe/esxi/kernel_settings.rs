@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use super::reply::{self, Facts, command};
-use super::table::Table;
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
 use crate::probe::{Pace, Probe};
 
@@ -39,11 +38,13 @@ const TITLES: &[&str] = &["Name", "Type", "Configured", "Runtime", "Default", "D
 fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let [observation] = observations else { return Vec::new() };
     let mut facts = Facts::of(observation);
-    if let Some(state) = reply::trouble(observation) {
-        facts.say(&Entity::Host, Attribute::SettingRuntime, Some(state), 0);
-        return facts.said;
-    }
-    let table = Table::read(&observation.stdout, 1, TITLES).unwrap_or_default();
+    let table = match reply::table(observation, TITLES, &["Name", "Setting"]) {
+        Ok(table) => table,
+        Err(state) => {
+            facts.say(&Entity::Host, Attribute::SettingRuntime, Some(state), 0);
+            return facts.said;
+        }
+    };
     for row in table.rows() {
         let of = |names: &[&str]| table.get(row, names);
         let Some(name) = of(&["Name", "Setting"]).filter(|name| !name.is_empty()) else { continue };

@@ -89,7 +89,9 @@ fn parse_vmkernel(observations: &[Arc<Observation>]) -> Vec<Fact> {
 fn parse_vmware(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let [observation] = observations else { return Vec::new() };
     let mut facts = Facts::of(observation);
-    for item in each::items(observation).0 {
+    let (items, left_out) = each::items(observation);
+    reply::say_left_out(&mut facts, Attribute::Message, left_out);
+    for item in items {
         let log = format!("{}/vmware.log", item.name);
         // 1 means that no line matters.
         if item.status != Some(1)

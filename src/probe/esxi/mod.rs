@@ -1,4 +1,8 @@
-//! What is read on an ESXi host.
+//! What is read on an ESXi host: over SSH by `esxcli` and its neighbours, or from an archive that a script wrote there.
+//!
+//! Each probe is a file with its commands, its parser and its tests. Below them stand the shapes in which ESXi prints
+//! ([`table`], [`block`], [`vim_dump`], [`each`]), the words it answers with (`reply`), its addresses ([`address`]), and
+//! what must never be kept of what it says (`mask`).
 
 pub mod address;
 mod advanced;
@@ -23,6 +27,8 @@ mod software;
 mod sriov;
 pub mod statistics;
 pub mod table;
+#[cfg(test)]
+mod variants;
 pub mod version;
 pub mod vim_dump;
 mod vm_config;
@@ -37,6 +43,7 @@ pub use mask::{MASK, masked};
 
 /// All probes of an ESXi host.
 pub const PROBES: &[Probe] = &[
+    // The host, its PCI functions, RDMA devices, physical ports and what they count.
     version::PROBE,
     pci::PROBE,
     rdma::PROBE,
@@ -47,20 +54,24 @@ pub const PROBES: &[Probe] = &[
     statistics::NICS,
     statistics::PRIVATE,
     sriov::PROBE,
+    // What is installed and loaded, and the machine under it.
     modules::PROBE,
     software::PROBE,
     hardware::PROBE,
-    // VMs, networks, settings, logs.
+    // VMs: which there are, what they are configured to be, their files.
     vms::PROBE,
     vm_config::PROBE,
     vmx::PROBE,
+    // Networks: virtual switches, ports, VMkernel adapters, the firewall.
     vswitches::PROBE,
     net_dvs::PROBE,
     vmknics::PROBE,
     firewall::PROBE,
+    // Settings: advanced, of the VMkernel, in files.
     advanced::PROBE,
     kernel_settings::PROBE,
     config_files::PROBE,
+    // Logs: of the host and of each VM.
     logs::VMKERNEL,
     logs::VMWARE,
 ];

@@ -36,11 +36,13 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
 
 fn list_facts(observation: &Observation) -> Vec<Fact> {
     let mut facts = Facts::of(observation);
-    if let Some(state) = reply::trouble(observation) {
-        facts.say(&Entity::Host, Attribute::ModuleLoaded, Some(state), 0);
-        return facts.said;
-    }
-    let table = Table::read(&observation.stdout, 1, &["Name", "Is Loaded", "Is Enabled"]).unwrap_or_default();
+    let table = match reply::table(observation, &["Name", "Is Loaded", "Is Enabled"], &["Name"]) {
+        Ok(table) => table,
+        Err(state) => {
+            facts.say(&Entity::Host, Attribute::ModuleLoaded, Some(state), 0);
+            return facts.said;
+        }
+    };
     for row in table.rows() {
         let Some(name) = table.get(row, &["Name"]).filter(|name| !name.is_empty()) else { continue };
         let entity = Entity::Module(Text::new(name));
@@ -52,7 +54,9 @@ fn list_facts(observation: &Observation) -> Vec<Fact> {
 
 fn detail_facts(observation: &Observation) -> Vec<Fact> {
     let mut facts = Facts::of(observation);
-    for item in each::items(observation).0 {
+    let (items, left_out) = each::items(observation);
+    reply::say_left_out(&mut facts, Attribute::Version, left_out);
+    for item in items {
         let entity = Entity::Module(Text::new(item.name));
         if let Some(state) = reply::trouble_of(&item, &observation.command) {
             facts.say(&entity, Attribute::Version, Some(state), 0);
@@ -71,7 +75,9 @@ fn detail_facts(observation: &Observation) -> Vec<Fact> {
 /// `nmlx5_core enabled = 1 options = 'pfctx=0x08 trust_state=2'`.
 fn option_facts(observation: &Observation) -> Vec<Fact> {
     let mut facts = Facts::of(observation);
-    for item in each::items(observation).0 {
+    let (items, left_out) = each::items(observation);
+    reply::say_left_out(&mut facts, Attribute::ModuleOptions, left_out);
+    for item in items {
         let entity = Entity::Module(Text::new(item.name));
         if let Some(state) = reply::trouble_of(&item, "esxcfg-module") {
             facts.say(&entity, Attribute::ModuleOptions, Some(state), 0);
@@ -101,7 +107,9 @@ pub fn option_string(line: &str) -> Option<&str> {
 
 fn parameter_facts(observation: &Observation) -> Vec<Fact> {
     let mut facts = Facts::of(observation);
-    for item in each::items(observation).0 {
+    let (items, left_out) = each::items(observation);
+    reply::say_left_out(&mut facts, Attribute::ParameterValue, left_out);
+    for item in items {
         if let Some(state) = reply::trouble_of(&item, &observation.command) {
             facts.say(&Entity::Module(Text::new(item.name)), Attribute::ParameterValue, Some(state), 0);
             continue;

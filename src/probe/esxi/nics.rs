@@ -1,6 +1,6 @@
 //! Physical adapters of a host: address, driver, link, speed, MTU; what each driver tells of itself; global pause.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::address::PciAddress;
@@ -79,49 +79,51 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let [list, pause, details] = observations else { return Vec::new() };
     let mut facts = Facts::of(list);
     let mut names: Vec<Text> = Vec::new();
-    if let Some(state) = reply::trouble(list) {
-        facts.say(&Entity::Host, Attribute::Uplinks, Some(state), 0);
-    } else {
-        let table = Table::read(&list.stdout, 1, TITLES).unwrap_or_default();
-        for row in table.rows() {
-            let of = |titles: &[&str]| table.get(row, titles);
-            let Some(name) = of(&["Name"]).filter(|name| !name.is_empty()) else { continue };
-            let entity = Entity::Uplink(Text::new(name));
-            names.push(Text::new(name));
-            let up = of(&["Link Status", "Link"]).and_then(is_up);
-            let mut say = |attribute, state| facts.say(&entity, attribute, state, row.line);
-            say(Attribute::PciAddress, of(&["PCI Device", "PCI"]).map(address));
-            say(Attribute::Driver, of(&["Driver"]).map(reply::text));
-            say(Attribute::AdminUp, of(&["Admin Status"]).map(up_or_down));
-            say(Attribute::Carrier, of(&["Link Status", "Link"]).map(up_or_down));
-            say(Attribute::Speed, of(&["Speed"]).map(|word| speed(word, up)));
-            say(Attribute::Duplex, of(&["Duplex"]).map(|word| of_link(reply::text(word), up)));
-            say(Attribute::HardwareAddress, of(&["MAC Address"]).map(hardware_address));
-            say(Attribute::Mtu, of(&["MTU"]).map(reply::count));
-            say(Attribute::DeviceName, of(&["Description"]).map(reply::text));
+    match reply::table(list, TITLES, &["Name"]) {
+        Err(state) => facts.say(&Entity::Host, Attribute::Uplinks, Some(state), 0),
+        Ok(table) => {
+            for row in table.rows() {
+                let of = |titles: &[&str]| table.get(row, titles);
+                let Some(name) = of(&["Name"]).filter(|name| !name.is_empty()) else { continue };
+                let entity = Entity::Uplink(Text::new(name));
+                names.push(Text::new(name));
+                let up = of(&["Link Status", "Link"]).and_then(is_up);
+                let mut say = |attribute, state| facts.say(&entity, attribute, state, row.line);
+                say(Attribute::PciAddress, of(&["PCI Device", "PCI"]).map(address));
+                say(Attribute::Driver, of(&["Driver"]).map(reply::text));
+                say(Attribute::AdminUp, of(&["Admin Status"]).map(up_or_down));
+                say(Attribute::Carrier, of(&["Link Status", "Link"]).map(up_or_down));
+                say(Attribute::Speed, of(&["Speed"]).map(|word| speed(word, up)));
+                say(Attribute::Duplex, of(&["Duplex"]).map(|word| of_link(reply::text(word), up)));
+                say(Attribute::HardwareAddress, of(&["MAC Address"]).map(hardware_address));
+                say(Attribute::Mtu, of(&["MTU"]).map(reply::count));
+                say(Attribute::DeviceName, of(&["Description"]).map(reply::text));
+            }
+            let listed = if names.is_empty() { State::Empty } else { State::Known(Value::List(names.clone())) };
+            facts.say(&Entity::Host, Attribute::Uplinks, Some(listed), 0);
         }
-        let listed = if names.is_empty() { State::Empty } else { State::Known(Value::List(names.clone())) };
-        facts.say(&Entity::Host, Attribute::Uplinks, Some(listed), 0);
     }
     let mut all = facts.said;
     let paused = pause_facts(pause, &names);
-    let with_pause = |name: &str| {
-        paused.iter().any(|fact| {
-            fact.reading.state.known().is_some() && matches!(&fact.entity, Entity::Uplink(uplink) if uplink == name)
-        })
-    };
-    for item in each::items(details).0 {
-        all.extend(detail_facts(details, &item, with_pause(item.name)));
+    let with_pause: BTreeSet<Entity> =
+        paused.iter().filter(|fact| fact.reading.state.known().is_some()).map(|fact| fact.entity.clone()).collect();
+    let (items, left_out) = each::items(details);
+    for item in &items {
+        let is_told = with_pause.contains(&Entity::Uplink(Text::new(item.name)));
+        all.extend(detail_facts(details, item, is_told));
     }
+    let mut facts = Facts::of(details);
+    reply::say_left_out(&mut facts, Attribute::Firmware, left_out);
+    all.extend(facts.said);
     // What `nic get` says of pause stands where the list says nothing.
-    let told: Vec<Fact> = paused
-        .into_iter()
-        .filter(|fact| {
-            fact.reading.state.known().is_some()
-                || !all.iter().any(|other| other.entity == fact.entity && other.attribute == fact.attribute)
-        })
+    let by_driver: BTreeSet<(Entity, Attribute)> = all
+        .iter()
+        .filter(|fact| matches!(fact.attribute, Attribute::PauseRx | Attribute::PauseTx))
+        .map(|fact| (fact.entity.clone(), fact.attribute))
         .collect();
-    all.extend(told);
+    all.extend(paused.into_iter().filter(|fact| {
+        fact.reading.state.known().is_some() || !by_driver.contains(&(fact.entity.clone(), fact.attribute))
+    }));
     all
 }
 
@@ -183,7 +185,9 @@ fn detail_facts(observation: &Observation, item: &Item<'_>, with_pause: bool) ->
 fn parse_nodes(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let [properties] = observations else { return Vec::new() };
     let mut facts = Facts::of(properties);
-    for item in each::items(properties).0 {
+    let (items, left_out) = each::items(properties);
+    reply::say_left_out(&mut facts, Attribute::NumaNode, left_out);
+    for item in items {
         let entity = Entity::Uplink(Text::new(item.name));
         if let Some(state) = reply::trouble_of(&item, "vsish") {
             facts.say(&entity, Attribute::NumaNode, Some(state), 0);

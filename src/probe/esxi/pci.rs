@@ -6,11 +6,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::address::PciAddress;
-use super::block::{self, Block};
+use super::block::Block;
 use super::nics;
 use super::reboot;
 use super::reply::{self, Facts, command};
-use super::table::Table;
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
 use crate::probe::{Pace, Probe};
 
@@ -33,11 +32,11 @@ pub const PROBE: Probe = Probe {
 const NO_SLOT: &str = "4294967295";
 
 /// What `pcipassthru list` says of each function, with the line.
-pub(super) type Enabled = BTreeMap<PciAddress, (bool, u32)>;
+pub(super) type Enabled = BTreeMap<PciAddress, (State<Value>, u32)>;
 
 fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let [list, passthrough, adapters, settings] = observations else { return Vec::new() };
-    let blocks = if reply::trouble(list).is_some() { Vec::new() } else { block::blocks(&list.stdout, 1) };
+    let blocks = reply::blocks(list);
     let mut all = list_facts(list, &blocks, adapters);
     let enabled = enabled(passthrough);
     let mut facts = Facts::of(passthrough);
@@ -45,7 +44,7 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
         Ok(enabled) => {
             for (address, (enabled, line)) in enabled {
                 let entity = Entity::PciFunction(Text::new(&address.to_string()));
-                facts.say(&entity, Attribute::PassthroughEnabled, Some(State::Known((*enabled).into())), *line);
+                facts.say(&entity, Attribute::PassthroughEnabled, Some(enabled.clone()), *line);
             }
         }
         Err(state) => facts.say(&Entity::Host, Attribute::PassthroughEnabled, Some(state.clone()), 0),
@@ -55,12 +54,15 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     all
 }
 
-fn list_facts(list: &Observation, blocks: &[Block<'_>], adapters: &Observation) -> Vec<Fact> {
+fn list_facts(list: &Observation, blocks: &Result<Vec<Block<'_>>, State<Value>>, adapters: &Observation) -> Vec<Fact> {
     let mut facts = Facts::of(list);
-    if let Some(state) = reply::trouble(list) {
-        facts.say(&Entity::Host, Attribute::PassthroughCapable, Some(state), 0);
-        return facts.said;
-    }
+    let blocks = match blocks {
+        Ok(blocks) => blocks,
+        Err(state) => {
+            facts.say(&Entity::Host, Attribute::PassthroughCapable, Some(state.clone()), 0);
+            return facts.said;
+        }
+    };
     let named = nics::addresses(&adapters.stdout);
     let mut of_adapters = Facts::of(adapters);
     for block in blocks {
@@ -146,9 +148,14 @@ fn say_ids(facts: &mut Facts<'_>, entity: &Entity, block: &Block<'_>) {
     };
     let text = |words: String| Some(State::<Value>::Known(words.as_str().into()));
     let (vendor, device) = (number("Vendor ID"), number("Device ID"));
-    for (attribute, id) in [(Attribute::VendorId, vendor), (Attribute::DeviceId, device)] {
+    for (attribute, key, id) in [(Attribute::VendorId, "Vendor ID", vendor), (Attribute::DeviceId, "Device ID", device)]
+    {
         if let Some((id, line)) = id {
             facts.say(entity, attribute, text(format!("{id:04x}")), line);
+        } else if let Some(field) = block.field(&[key]) {
+            // Without `0x` it is not known in which base it was written.
+            let state = reply::missing(&field.value).unwrap_or_else(|| reply::not_understood(&field.value));
+            facts.say(entity, attribute, Some(state), field.line);
         }
     }
     if let (Some((vendor, line)), Some((device, _))) = (number("SubVendor ID"), number("SubDevice ID")) {
@@ -179,16 +186,13 @@ fn hexadecimal(text: &str) -> Option<u32> {
 
 /// For each function whether passthrough is enabled, or why that is not known.
 fn enabled(observation: &Observation) -> Result<Enabled, State<Value>> {
-    if let Some(state) = reply::trouble(observation) {
-        return Err(state);
-    }
-    let table = Table::read(&observation.stdout, 1, &["Device ID", "Enabled"]).unwrap_or_default();
+    let table = reply::table(observation, &["Device ID", "Enabled"], &["Device ID", "Address"])?;
     Ok(table
         .rows()
         .iter()
         .filter_map(|row| {
             let address = PciAddress::of(table.get(row, &["Device ID", "Address"])?)?;
-            Some((address, (reply::as_flag(table.get(row, &["Enabled"])?)?, row.line)))
+            Some((address, (reply::flag(table.get(row, &["Enabled"])?), row.line)))
         })
         .collect())
 }

@@ -1,10 +1,9 @@
 //! RDMA devices of a host: driver, state, MTU, speed, the adapter that each is paired with, protocols, VMkernel adapters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::reply::{self, Facts, command};
-use super::table::Table;
 use crate::fabric::{Attribute, Entity, Fact, Observation, PortState, State, Text, Value};
 use crate::probe::{Pace, Probe};
 
@@ -30,12 +29,9 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let names: Vec<Text> = facts
         .iter()
         .filter_map(|fact| if let Entity::RdmaDevice(name) = &fact.entity { Some(name.clone()) } else { None })
-        .fold(Vec::new(), |mut names, name| {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-            names
-        });
+        .collect::<BTreeSet<Text>>()
+        .into_iter()
+        .collect();
     facts.extend(vmknic_facts(vmknics, &names));
     facts.extend(protocol_facts(protocols, &names));
     facts
@@ -43,17 +39,20 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
 
 fn device_facts(observation: &Observation) -> Vec<Fact> {
     let mut facts = Facts::of(observation);
-    let table = Table::read(&observation.stdout, 1, TITLES);
-    if let Some(state) = reply::trouble(observation) {
-        facts.say(&Entity::Host, Attribute::RdmaPresence, Some(state), 0);
-        return facts.said;
-    }
-    let table = table.unwrap_or_default();
+    let table = match reply::table(observation, TITLES, &["Name", "Device"]) {
+        Ok(table) => table,
+        Err(state) => {
+            facts.say(&Entity::Host, Attribute::RdmaPresence, Some(state), 0);
+            return facts.said;
+        }
+    };
+    let mut count = 0;
     for row in table.rows() {
         let name = table.get(row, &["Name", "Device"]).unwrap_or("");
         if name.is_empty() {
             continue;
         }
+        count += 1;
         let entity = Entity::RdmaDevice(Text::new(name));
         let of = |names: &[&str]| table.get(row, names);
         let mut say = |attribute, state| facts.say(&entity, attribute, state, row.line);
@@ -68,7 +67,7 @@ fn device_facts(observation: &Observation) -> Vec<Fact> {
         say(Attribute::PairedUplink, of(&["Paired Uplink", "Uplink"]).map(reply::text));
         say(Attribute::DeviceName, of(&["Description"]).map(reply::text));
     }
-    let sentence = match facts.said.iter().filter(|fact| fact.attribute == Attribute::Driver).count() {
+    let sentence = match count {
         0 => "no RDMA device: no driver that speaks RoCE is bound to an adapter".to_owned(),
         1 => "1 device".to_owned(),
         many => format!("{many} devices"),
@@ -96,14 +95,16 @@ fn speed(word: &str) -> State<Value> {
 
 fn vmknic_facts(observation: &Observation, devices: &[Text]) -> Vec<Fact> {
     let mut facts = Facts::of(observation);
-    if let Some(state) = reply::trouble(observation) {
-        for device in devices {
-            let entity = Entity::RdmaDevice(device.clone());
-            facts.say(&entity, Attribute::RdmaVmknics, Some(state.clone()), 0);
+    let table = match reply::table(observation, &["Device", "Vmknic", "NetStack"], &["Device", "Name"]) {
+        Ok(table) => table,
+        Err(state) => {
+            for device in devices {
+                let entity = Entity::RdmaDevice(device.clone());
+                facts.say(&entity, Attribute::RdmaVmknics, Some(state.clone()), 0);
+            }
+            return facts.said;
         }
-        return facts.said;
-    }
-    let table = Table::read(&observation.stdout, 1, &["Device", "Vmknic", "NetStack"]).unwrap_or_default();
+    };
     let mut bound: BTreeMap<Text, (u32, Vec<Text>)> =
         devices.iter().map(|device| (device.clone(), (0, Vec::new()))).collect();
     for row in table.rows() {
@@ -129,15 +130,17 @@ const PROTOCOLS: [(Attribute, &[&str]); 3] =
 
 fn protocol_facts(observation: &Observation, devices: &[Text]) -> Vec<Fact> {
     let mut facts = Facts::of(observation);
-    if let Some(state) = reply::trouble(observation) {
-        for device in devices {
-            for (attribute, _) in PROTOCOLS {
-                facts.say(&Entity::RdmaDevice(device.clone()), attribute, Some(state.clone()), 0);
+    let table = match reply::table(observation, &["Device", "RoCE v1", "RoCE v2", "iWARP"], &["Device", "Name"]) {
+        Ok(table) => table,
+        Err(state) => {
+            for device in devices {
+                for (attribute, _) in PROTOCOLS {
+                    facts.say(&Entity::RdmaDevice(device.clone()), attribute, Some(state.clone()), 0);
+                }
             }
+            return facts.said;
         }
-        return facts.said;
-    }
-    let table = Table::read(&observation.stdout, 1, &["Device", "RoCE v1", "RoCE v2", "iWARP"]).unwrap_or_default();
+    };
     for row in table.rows() {
         let device = table.get(row, &["Device", "Name"]).unwrap_or("");
         if device.is_empty() {

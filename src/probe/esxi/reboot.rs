@@ -13,17 +13,18 @@ const MOST: usize = 32;
 /// The fact of the host, from the list of PCI functions as it came and as blocks. It is empty only if everything that could wait was read and nothing does.
 pub fn pending(
     list: &Observation,
-    blocks: &[Block<'_>],
+    blocks: &Result<Vec<Block<'_>>, State<Value>>,
     enabled: &Result<Enabled, State<Value>>,
     settings: &Observation,
 ) -> Fact {
-    let mut waiting = owners(blocks, enabled.as_ref().ok());
+    let mut waiting = blocks.as_ref().map_or_else(|_| Vec::new(), |blocks| owners(blocks, enabled.as_ref().ok()));
     waiting.extend(boot_settings(settings));
     waiting.truncate(MOST);
     let state = if waiting.is_empty() {
         // Versions without the list of passthrough have nothing in it that could wait.
         let passthrough = enabled.as_ref().err().filter(|state| !matches!(state, State::NotPublished(_)));
-        let unread = reply::trouble(list).or_else(|| passthrough.cloned()).or_else(|| reply::trouble(settings));
+        let unread =
+            blocks.as_ref().err().cloned().or_else(|| passthrough.cloned()).or_else(|| settings_table(settings).err());
         unread.unwrap_or(State::Empty)
     } else {
         State::Known(Value::List(waiting))
@@ -38,25 +39,27 @@ fn owners(blocks: &[Block<'_>], enabled: Option<&Enabled>) -> Vec<Text> {
         let Some(address) = pci::address(block) else { continue };
         let configured = block.get(&["Configured Owner"]).unwrap_or("");
         let current = block.get(&["Current Owner"]).unwrap_or("");
-        let is_enabled = enabled.and_then(|enabled| enabled.get(&address)).map(|(enabled, _)| *enabled);
+        let is_enabled = enabled
+            .and_then(|enabled| enabled.get(&address))
+            .is_some_and(|(enabled, _)| *enabled == State::Known(true.into()));
         // A record of a function that was taken out and put back looks the same as one that waits.
         if is_named(configured) && is_named(current) && configured != current {
             waiting.push(format!("{address}: owner {configured} configured, {current} now (or its record is stale)"));
-        } else if is_enabled == Some(true) && is_named(current) && !current.starts_with("VM Pass") {
+        } else if is_enabled && is_named(current) && !current.starts_with("VM Pass") {
             waiting.push(format!("{address}: passthrough enabled, not active ({current} owns it)"));
         }
     }
     waiting.iter().map(|words| Text::new(words)).collect()
 }
 
+fn settings_table(settings: &Observation) -> Result<Table, State<Value>> {
+    reply::table(settings, &["Name", "Type", "Configured", "Runtime", "Default", "Description"], &["Name"])
+}
+
 /// Settings whose configured value is not in force. Where the default is configured the kernel chooses by itself, and
 /// what it chose can look different; only for a yes or no it cannot.
 fn boot_settings(settings: &Observation) -> Vec<Text> {
-    if reply::trouble(settings).is_some() {
-        return Vec::new();
-    }
-    let titles = &["Name", "Type", "Configured", "Runtime", "Default", "Description"];
-    let table = Table::read(&settings.stdout, 1, titles).unwrap_or_default();
+    let Ok(table) = settings_table(settings) else { return Vec::new() };
     let of = |row, title| table.get(row, &[title]);
     table
         .rows()

@@ -1,9 +1,12 @@
 //! What a command of ESXi answered as a whole, and how its words become values. An old version that does not know a
 //! command, a management agent (`hostd`) that is dead, a driver that cannot tell and an empty table are different things.
 
+use super::block::{self, Block};
 use super::each::Item;
+use super::table::Table;
 use crate::fabric::observation::is_permission_error;
 use crate::fabric::{Attribute, Entity, Fact, Observation, Outcome, State, Text, Value};
+use crate::probe::MOST_ITEMS;
 
 /// Words of a source, as a list that a probe can hold.
 macro_rules! argv {
@@ -91,6 +94,61 @@ fn judged(status: i32, stdout: &str, stderr: &str, command: &str) -> Option<Stat
             })
         }
     }
+}
+
+/// The table of a whole answer, of which `titles` are known and one of `keys` names each row. Nothing printed is a table
+/// without rows. Why there is none where the command failed, or where what it printed is no such table: that would pass
+/// for a host that has none of these things.
+pub fn table(observation: &Observation, titles: &[&str], keys: &[&str]) -> Result<Table, State<Value>> {
+    match trouble(observation) {
+        Some(state) => Err(state),
+        None => table_in(&observation.stdout, 1, titles, keys),
+    }
+}
+
+/// The same for one thing of a [`Read::Each`](crate::probe::Read::Each).
+pub fn table_of(item: &Item<'_>, command: &str, titles: &[&str], keys: &[&str]) -> Result<Table, State<Value>> {
+    match trouble_of(item, command) {
+        Some(state) => Err(state),
+        None => table_in(item.output, item.first, titles, keys),
+    }
+}
+
+fn table_in(text: &str, first: u32, titles: &[&str], keys: &[&str]) -> Result<Table, State<Value>> {
+    match Table::read(text, first, titles) {
+        Some(table) if table.rows().is_empty() || table.column(keys).is_some() => Ok(table),
+        Some(table) => Err(not_understood(&table.titles().join(" | "))),
+        None => nothing_in(text).map(|()| Table::default()),
+    }
+}
+
+/// The blocks of a whole answer; none if nothing was printed. Why there are none where the command failed, or where what
+/// it printed has no blocks.
+pub fn blocks(observation: &Observation) -> Result<Vec<Block<'_>>, State<Value>> {
+    if let Some(state) = trouble(observation) {
+        return Err(state);
+    }
+    let blocks = block::blocks(&observation.stdout, 1);
+    if blocks.iter().all(|block| block.all().is_empty()) {
+        nothing_in(&observation.stdout)?;
+    }
+    Ok(blocks)
+}
+
+/// What was printed, if anything was, as a failure to understand it.
+fn nothing_in(text: &str) -> Result<(), State<Value>> {
+    text.lines().map(str::trim).find(|line| !line.is_empty()).map_or(Ok(()), |line| Err(not_understood(line)))
+}
+
+/// Says of the host that a read of each thing left some out, if it did.
+pub fn say_left_out(facts: &mut Facts<'_>, attribute: Attribute, left_out: u64) {
+    if left_out > 0 {
+        facts.say(&Entity::Host, attribute, Some(not_read(left_out)), 0);
+    }
+}
+
+fn not_read(left_out: u64) -> State<Value> {
+    State::Failed(Text::new(&format!("{left_out} more were not read: one read looks into {MOST_ITEMS} at most")))
 }
 
 /// A word as it was printed; empty and `N/A` stay what they are.

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::reply::{self, Facts, command};
-use super::table::Table;
 use crate::fabric::{Attribute, Entity, Fact, Observation, Text};
 use crate::probe::{Pace, Probe};
 
@@ -34,14 +33,16 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
 /// A component that has the name of a VIB is the same thing told again.
 fn list(observation: &Observation, names: &mut BTreeSet<Text>, is_base: bool) -> Vec<Fact> {
     let mut facts = Facts::of(observation);
-    if let Some(state) = reply::trouble(observation) {
-        // Components came with 7.0: a host without them is not worse for it.
-        if is_base {
-            facts.say(&Entity::Host, Attribute::AcceptanceLevel, Some(state), 0);
+    let table = match reply::table(observation, TITLES, &["Name"]) {
+        Ok(table) => table,
+        Err(state) => {
+            // Components came with 7.0: a host without them is not worse for it.
+            if is_base {
+                facts.say(&Entity::Host, Attribute::AcceptanceLevel, Some(state), 0);
+            }
+            return facts.said;
         }
-        return facts.said;
-    }
-    let table = Table::read(&observation.stdout, 1, TITLES).unwrap_or_default();
+    };
     let mut here = BTreeSet::new();
     for row in table.rows() {
         let Some(name) = table.get(row, &["Name"]).map(Text::new).filter(|name| !name.is_empty()) else { continue };

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::address::PciAddress;
 use super::each;
 use super::reply::{self, Facts, command, for_each};
-use super::table::Table;
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text};
 use crate::probe::{Pace, Probe};
 
@@ -26,28 +25,31 @@ pub const PROBE: Probe = Probe {
 fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let [nics, functions] = observations else { return Vec::new() };
     let mut facts = Facts::of(nics);
-    if let Some(state) = reply::trouble(nics) {
-        facts.say(&Entity::Host, Attribute::SriovCapable, Some(state), 0);
-    } else {
-        let table =
-            Table::read(&nics.stdout, 1, &["Name", "PCI Device", "Driver", "Link", "Speed"]).unwrap_or_default();
-        for row in table.rows() {
-            if let Some(name) = table.get(row, &["Name"]).filter(|name| !name.is_empty()) {
-                let state = Some(State::Known(true.into()));
-                facts.say(&Entity::Uplink(Text::new(name)), Attribute::SriovCapable, state, row.line);
+    match reply::table(nics, &["Name", "PCI Device", "Driver", "Link", "Speed"], &["Name"]) {
+        Err(state) => facts.say(&Entity::Host, Attribute::SriovCapable, Some(state), 0),
+        Ok(table) => {
+            for row in table.rows() {
+                if let Some(name) = table.get(row, &["Name"]).filter(|name| !name.is_empty()) {
+                    let state = Some(State::Known(true.into()));
+                    facts.say(&Entity::Uplink(Text::new(name)), Attribute::SriovCapable, state, row.line);
+                }
             }
         }
     }
     let mut all = facts.said;
     let mut facts = Facts::of(functions);
-    for item in each::items(functions).0 {
+    let (items, left_out) = each::items(functions);
+    reply::say_left_out(&mut facts, Attribute::VirtualFunctionActive, left_out);
+    for item in items {
         let uplink = Text::new(item.name);
-        if let Some(state) = reply::trouble_of(&item, &functions.command) {
-            facts.say(&Entity::Uplink(uplink), Attribute::VirtualFunctionActive, Some(state), 0);
-            continue;
-        }
-        let table = Table::read(item.output, item.first, &["VF ID", "Active", "PCI Address", "Owner World ID"]);
-        let table = table.unwrap_or_default();
+        let titles = &["VF ID", "Active", "PCI Address", "Owner World ID"];
+        let table = match reply::table_of(&item, &functions.command, titles, &["VF ID", "ID"]) {
+            Ok(table) => table,
+            Err(state) => {
+                facts.say(&Entity::Uplink(uplink), Attribute::VirtualFunctionActive, Some(state), 0);
+                continue;
+            }
+        };
         for row in table.rows() {
             let Some(index) = table.get(row, &["VF ID", "ID"]).and_then(|index| index.parse().ok()) else { continue };
             let entity = Entity::VirtualFunction { uplink: uplink.clone(), index };

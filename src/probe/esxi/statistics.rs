@@ -68,7 +68,9 @@ pub fn is_label(label: &str, meant: &str) -> bool {
 fn parse_blocks(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let [statistics] = observations else { return Vec::new() };
     let mut facts = Facts::of(statistics);
-    for item in each::items(statistics).0 {
+    let (items, left_out) = each::items(statistics);
+    reply::say_left_out(&mut facts, Attribute::CounterValue, left_out);
+    for item in items {
         if let Some(state) = reply::trouble_of(&item, &statistics.command) {
             facts.say(&whole(&item), Attribute::CounterValue, Some(state), 0);
             continue;
@@ -94,7 +96,9 @@ fn parse_blocks(observations: &[Arc<Observation>]) -> Vec<Fact> {
 fn parse_private(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let [statistics] = observations else { return Vec::new() };
     let mut facts = Facts::of(statistics);
-    for item in each::items(statistics).0 {
+    let (items, left_out) = each::items(statistics);
+    reply::say_left_out(&mut facts, Attribute::CounterValue, left_out);
+    for item in items {
         if let Some(state) = reply::trouble_of(&item, "localcli") {
             // Many drivers have none.
             let state = match state {

@@ -1,6 +1,7 @@
 //! What a VM is configured to be: hardware version, memory and its reservation, firmware, hot-add, latency; its snapshots;
 //! and its devices. One probe reads it all, since only the configuration says which VM a number is.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::each::{self, Item};
@@ -34,10 +35,16 @@ pub const PROBE: Probe = Probe {
 fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let [configs, devices, snapshots] = observations else { return Vec::new() };
     let mut facts = Vec::new();
-    let (config_items, _) = each::items(configs);
+    let (config_items, left_out) = each::items(configs);
     let (device_items, _) = each::items(devices);
     let (snapshot_items, _) = each::items(snapshots);
-    let mut known: Vec<(&str, Entity)> = Vec::new();
+    // All three list the same VMs.
+    let mut said = Facts::of(configs);
+    reply::say_left_out(&mut said, Attribute::HardwareVersion, left_out);
+    facts.extend(said.said);
+    let told_devices: BTreeSet<&str> =
+        device_items.iter().filter(|devices| devices.status == Some(0)).map(|devices| devices.name).collect();
+    let mut known: BTreeMap<&str, Entity> = BTreeMap::new();
     for item in &config_items {
         let node = vim_dump::read(item.output, item.first);
         let Some(Node::Object(config)) = &node else {
@@ -45,24 +52,18 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
             let state = reply::trouble_of(item, "vim-cmd")
                 .unwrap_or_else(|| State::Failed(Text::new("the configuration of the VM was not understood")));
             facts.push(configs.fact(entity.clone(), Attribute::HardwareVersion, state, 0));
-            known.push((item.name, entity));
+            known.insert(item.name, entity);
             continue;
         };
         let entity = vms::vm(config.text("uuid"), item.name);
         facts.extend(config_facts(configs, &entity, config));
         // The devices stand in the configuration too, should their own command fail.
-        let told = device_items.iter().any(|devices| devices.name == item.name && devices.status == Some(0));
-        if let (false, Some(hardware)) = (told, config.object("hardware")) {
+        if let (false, Some(hardware)) = (told_devices.contains(item.name), config.object("hardware")) {
             facts.extend(vm_devices::facts(configs, &entity, &hardware.objects("device")));
         }
-        known.push((item.name, entity));
+        known.insert(item.name, entity);
     }
-    let entity_of = |number: &str| {
-        known
-            .iter()
-            .find(|(name, _)| *name == number)
-            .map_or_else(|| vms::vm(None, number), |(_, entity)| entity.clone())
-    };
+    let entity_of = |number: &str| known.get(number).cloned().unwrap_or_else(|| vms::vm(None, number));
     for item in device_items.iter().filter(|item| item.status == Some(0)) {
         let Some(node) = vim_dump::read(item.output, item.first) else { continue };
         let Some(Node::Array(nodes)) =

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use super::block;
 use super::reply::{self, Facts, command};
-use super::table::Table;
 use crate::fabric::{Attribute, Entity, Fact, MacAddress, Observation, State, Text, Value};
 use crate::probe::{Pace, Probe};
 
@@ -26,35 +24,36 @@ pub const PROBE: Probe = Probe {
 fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let [interfaces, addresses] = observations else { return Vec::new() };
     let mut facts = Facts::of(interfaces);
-    if let Some(state) = reply::trouble(interfaces) {
-        facts.say(&Entity::Host, Attribute::Netstack, Some(state), 0);
-    } else {
-        for block in block::blocks(&interfaces.stdout, 1) {
-            let name = block.get(&["Name"]).filter(|name| !name.is_empty()).unwrap_or(block.title);
-            if name.is_empty() || block.all().is_empty() {
-                continue;
-            }
-            let entity = Entity::Vmknic(Text::new(name));
-            let mut say = |attribute, keys: &[&str], read: fn(&str) -> State<Value>| {
-                if let Some(field) = block.field(keys) {
-                    facts.say(&entity, attribute, Some(read(&field.value)), field.line);
+    match reply::blocks(interfaces) {
+        Err(state) => facts.say(&Entity::Host, Attribute::Netstack, Some(state), 0),
+        Ok(blocks) => {
+            for block in blocks {
+                let name = block.get(&["Name"]).filter(|name| !name.is_empty()).unwrap_or(block.title);
+                if name.is_empty() || block.all().is_empty() {
+                    continue;
                 }
-            };
-            say(Attribute::HardwareAddress, &["MAC Address", "MAC"], mac);
-            say(Attribute::AdminUp, &["Enabled"], reply::flag);
-            say(Attribute::Mtu, &["MTU"], reply::count);
-            say(Attribute::Netstack, &["Netstack Instance", "Netstack"], reply::text);
-            say(Attribute::PortGroupKey, &["Portgroup"], reply::text);
-            let distributed =
-                block.get(&["VDS Name", "VDS UUID", "DVS Name"]).is_some_and(|name| reply::missing(name).is_none());
-            if distributed {
-                say(Attribute::OnSwitch, &["VDS Name", "DVS Name"], reply::text);
-                say(Attribute::SwitchId, &["VDS UUID", "DVS UUID"], reply::text);
-                say(Attribute::PortId, &["VDS Port", "DVS Port"], reply::text);
-                say(Attribute::ConnectionId, &["VDS Connection", "DVS Connection"], reply::text);
-            } else {
-                // On a standard switch the set of ports is the switch.
-                say(Attribute::OnSwitch, &["Portset"], reply::text);
+                let entity = Entity::Vmknic(Text::new(name));
+                let mut say = |attribute, keys: &[&str], read: fn(&str) -> State<Value>| {
+                    if let Some(field) = block.field(keys) {
+                        facts.say(&entity, attribute, Some(read(&field.value)), field.line);
+                    }
+                };
+                say(Attribute::HardwareAddress, &["MAC Address", "MAC"], mac);
+                say(Attribute::AdminUp, &["Enabled"], reply::flag);
+                say(Attribute::Mtu, &["MTU"], reply::count);
+                say(Attribute::Netstack, &["Netstack Instance", "Netstack"], reply::text);
+                say(Attribute::PortGroupKey, &["Portgroup"], reply::text);
+                let distributed =
+                    block.get(&["VDS Name", "VDS UUID", "DVS Name"]).is_some_and(|name| reply::missing(name).is_none());
+                if distributed {
+                    say(Attribute::OnSwitch, &["VDS Name", "DVS Name"], reply::text);
+                    say(Attribute::SwitchId, &["VDS UUID", "DVS UUID"], reply::text);
+                    say(Attribute::PortId, &["VDS Port", "DVS Port"], reply::text);
+                    say(Attribute::ConnectionId, &["VDS Connection", "DVS Connection"], reply::text);
+                } else {
+                    // On a standard switch the set of ports is the switch.
+                    say(Attribute::OnSwitch, &["Portset"], reply::text);
+                }
             }
         }
     }
@@ -72,12 +71,14 @@ fn mac(word: &str) -> State<Value> {
 
 fn address_facts(observation: &Observation) -> Vec<Fact> {
     let mut facts = Facts::of(observation);
-    if let Some(state) = reply::trouble(observation) {
-        facts.say(&Entity::Host, Attribute::AddressType, Some(state), 0);
-        return facts.said;
-    }
     let titles = &["Name", "IPv4 Address", "IPv4 Netmask", "IPv4 Broadcast", "Address Type", "Gateway", "DHCP DNS"];
-    let table = Table::read(&observation.stdout, 1, titles).unwrap_or_default();
+    let table = match reply::table(observation, titles, &["Name", "Interface"]) {
+        Ok(table) => table,
+        Err(state) => {
+            facts.say(&Entity::Host, Attribute::AddressType, Some(state), 0);
+            return facts.said;
+        }
+    };
     // An adapter with several addresses has several rows.
     let mut addresses: BTreeMap<&str, (Vec<Text>, u32)> = BTreeMap::new();
     for row in table.rows() {

@@ -1,14 +1,15 @@
 //! The VMs of a host: numbers, names, files, power, worlds. A VM is known by its BIOS UUID, which the summary and the
 //! list of running VMs both print; the table of registered VMs does not.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::block;
 use super::each::{self, Item};
+use super::lines;
 use super::reply::{self, Facts, command};
 use super::vim_dump::{self, Node};
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
-use crate::probe::{Listing, Pace, Probe, Read, Source, Word};
+use crate::probe::{Listing, MOST_ITEMS, Pace, Probe, Read, Source, Word};
 
 /// The VMs of a host.
 pub const PROBE: Probe = Probe {
@@ -33,9 +34,9 @@ pub const PROBE: Probe = Probe {
 
 /// One row of the table of registered VMs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Registered<'a> {
+pub(super) struct Registered {
     pub number: u64,
-    pub name: &'a str,
+    pub name: String,
     /// `[datastore] directory/name.vmx` as a path of the host.
     pub path: String,
     pub line: u32,
@@ -56,65 +57,111 @@ pub(super) fn vm(uuid: Option<&str>, number: &str) -> Entity {
 }
 
 /// The rows of the table. Its columns are not to be trusted: names hold brackets, annotations run over lines. A row
-/// begins with a number and has `.vmx`, a word for the guest, and the version of the virtual hardware.
-pub(super) fn registered(text: &str) -> Vec<Registered<'_>> {
-    (1u32..)
-        .zip(text.lines())
-        .filter_map(|(line, row)| {
-            let digits = row.bytes().take_while(u8::is_ascii_digit).count();
-            let number = row[..digits].parse().ok()?;
-            let rest = &row[digits..];
-            if !rest.starts_with([' ', '\t']) {
-                return None;
+/// begins with a number and has `.vmx`, a word for the guest, and the version of the virtual hardware. A row that was
+/// broken on its way is one again.
+pub(super) fn registered(text: &str) -> Vec<Registered> {
+    let rows: Vec<&str> = text.lines().collect();
+    let may_be_wrapped = lines::may_be_wrapped(text);
+    let mut found = Vec::new();
+    for (at, line) in (1u32..).zip(&rows) {
+        if !line.starts_with(|first: char| first.is_ascii_digit()) {
+            continue;
+        }
+        if let Some(row) = registered_row(line, at) {
+            found.push(row);
+        } else if may_be_wrapped {
+            let mut whole = (*line).to_owned();
+            let mut before = line.chars().count();
+            for next in rows.iter().skip(at as usize).take(MOST_PIECES) {
+                if registered_row(next, at).is_some() {
+                    break;
+                }
+                // A line of the full width was broken anywhere, a shorter one at a blank.
+                if before < lines::WRAP {
+                    whole.push(' ');
+                }
+                before = next.chars().count();
+                whole.push_str(next);
+                if let Some(row) = registered_row(&whole, at) {
+                    found.push(row);
+                    break;
+                }
             }
-            let end = rest.match_indices(".vmx").map(|(at, _)| at + 4).find(|&end| {
-                let mut words = rest[end..].split_whitespace();
-                rest[end..].starts_with([' ', '\t']) && words.by_ref().take(2).any(|word| word.starts_with("vmx-"))
-            })?;
-            let close = rest[..end].rfind("] ")?;
-            let open = rest[..close].rfind('[')?;
-            Some(Registered {
-                number,
-                name: rest[..open].trim(),
-                path: format!("/vmfs/volumes/{}/{}", &rest[open + 1..close], rest[close + 2..end].trim()),
-                line,
-            })
-        })
-        .collect()
+        }
+    }
+    found
+}
+
+/// In how many pieces a row may stand behind its first line.
+const MOST_PIECES: usize = 4;
+
+fn registered_row(row: &str, line: u32) -> Option<Registered> {
+    let digits = row.bytes().take_while(u8::is_ascii_digit).count();
+    let number = row[..digits].parse().ok()?;
+    let rest = &row[digits..];
+    if !rest.starts_with([' ', '\t']) {
+        return None;
+    }
+    let end = rest.match_indices(".vmx").map(|(at, _)| at + 4).find(|&end| {
+        let mut words = rest[end..].split_whitespace();
+        rest[end..].starts_with([' ', '\t']) && words.by_ref().take(2).any(|word| word.starts_with("vmx-"))
+    })?;
+    let close = rest[..end].rfind("] ")?;
+    let open = rest[..close].rfind('[')?;
+    Some(Registered {
+        number,
+        name: rest[..open].trim().to_owned(),
+        path: format!("/vmfs/volumes/{}/{}", &rest[open + 1..close], rest[close + 2..end].trim()),
+        line,
+    })
 }
 
 fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let [list, processes, summaries] = observations else { return Vec::new() };
     let mut facts = Vec::new();
-    let (items, _) = each::items(summaries);
-    let mut uuids: Vec<(&str, Option<String>)> = Vec::new();
+    let (items, left_out) = each::items(summaries);
+    let mut uuids: BTreeMap<&str, Option<String>> = BTreeMap::new();
     for item in &items {
         let (said, uuid) = summary(summaries, item);
         facts.extend(said);
-        uuids.push((item.name, uuid));
+        uuids.insert(item.name, uuid);
     }
-    let uuid_of = |number: u64| {
-        let number = number.to_string();
-        uuids.iter().find(|(name, _)| **name == number).and_then(|(_, uuid)| uuid.as_deref())
-    };
-    facts.extend(listed(list, uuid_of));
-    let known: Vec<&str> = uuids.iter().filter_map(|(_, uuid)| uuid.as_deref()).collect();
+    let mut said = Facts::of(summaries);
+    reply::say_left_out(&mut said, Attribute::PowerState, left_out);
+    facts.extend(said.said);
+    facts.extend(listed(list, &uuids, left_out > 0));
+    let known: BTreeSet<&str> = uuids.values().flatten().map(String::as_str).collect();
     facts.extend(running(processes, &known));
     facts
 }
 
-fn listed<'u>(observation: &Observation, uuid_of: impl Fn(u64) -> Option<&'u str>) -> Vec<Fact> {
+/// What the table of registered VMs says, of which these summaries were read; `some_left_out` if there were more VMs than
+/// one read looks into.
+fn listed(observation: &Observation, uuids: &BTreeMap<&str, Option<String>>, some_left_out: bool) -> Vec<Fact> {
     let mut facts = Facts::of(observation);
+    let rows = registered(&observation.stdout);
+    let is_list = |line: &str| line.trim_start().starts_with("Vmid") || line.starts_with("Skipping invalid VM");
     if let Some(state) = reply::trouble(observation) {
         facts.say(&Entity::Host, Attribute::VmNumber, Some(state), 0);
+    } else if rows.is_empty()
+        && !observation.stdout.lines().any(is_list)
+        && let Some(line) = observation.stdout.lines().find(|line| !line.trim().is_empty())
+    {
+        facts.say(&Entity::Host, Attribute::VmNumber, Some(reply::not_understood(line)), 0);
     }
-    for row in registered(&observation.stdout) {
-        let uuid = uuid_of(row.number);
-        let entity = vm(uuid, &row.number.to_string());
+    for row in rows {
+        let number = row.number.to_string();
+        let summary = uuids.get(number.as_str());
+        let uuid = summary.and_then(Option::as_deref);
+        let entity = vm(uuid, &number);
+        if some_left_out && summary.is_none() {
+            let state = State::Failed(Text::new(&format!("not read: one read looks into {MOST_ITEMS} VMs at most")));
+            facts.say(&entity, Attribute::PowerState, Some(state), row.line);
+        }
         facts.say(&entity, Attribute::VmNumber, Some(State::Known(row.number.into())), row.line);
         facts.say(&entity, Attribute::VmxPath, Some(reply::text(&row.path)), row.line);
         if uuid.is_none() {
-            facts.say(&entity, Attribute::VmName, Some(reply::text(row.name)), row.line);
+            facts.say(&entity, Attribute::VmName, Some(reply::text(&row.name)), row.line);
         }
     }
     for (line, text) in observation.lines() {
@@ -156,13 +203,16 @@ fn summary(observation: &Observation, item: &Item<'_>) -> (Vec<Fact>, Option<Str
 }
 
 /// The VMs that run, of which `known` are told by their summaries.
-fn running(observation: &Observation, known: &[&str]) -> Vec<Fact> {
+fn running(observation: &Observation, known: &BTreeSet<&str>) -> Vec<Fact> {
     let mut facts = Facts::of(observation);
-    if let Some(state) = reply::trouble(observation) {
-        facts.say(&Entity::Host, Attribute::WorldId, Some(state), 0);
-        return facts.said;
-    }
-    for block in block::blocks(&observation.stdout, 1) {
+    let blocks = match reply::blocks(observation) {
+        Ok(blocks) => blocks,
+        Err(state) => {
+            facts.say(&Entity::Host, Attribute::WorldId, Some(state), 0);
+            return facts.said;
+        }
+    };
+    for block in blocks {
         let Some(uuid) = block.get(&["UUID"]).and_then(dashed) else { continue };
         let entity = vm(Some(&uuid), "");
         let mut say = |attribute, keys: &[&str], read: fn(&str) -> State<Value>| {
@@ -172,7 +222,7 @@ fn running(observation: &Observation, known: &[&str]) -> Vec<Fact> {
         };
         say(Attribute::WorldId, &["World ID"], reply::count);
         say(Attribute::CartelId, &["VMX Cartel ID", "Cartel ID"], reply::count);
-        if !known.contains(&uuid.as_str()) {
+        if !known.contains(uuid.as_str()) {
             say(Attribute::VmName, &["Display Name"], reply::text);
             say(Attribute::VmxPath, &["Config File"], reply::text);
             facts.say(&entity, Attribute::PowerState, Some(State::Known("poweredOn".into())), block.line);

@@ -25,7 +25,9 @@ pub const PROBE: Probe = Probe {
 fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let [observation] = observations else { return Vec::new() };
     let mut facts = Facts::of(observation);
-    for item in each::items(observation).0 {
+    let (items, left_out) = each::items(observation);
+    reply::say_left_out(&mut facts, Attribute::VmxPath, left_out);
+    for item in items {
         if let Some(state) = reply::trouble_of(&item, "cat") {
             // Without its text it is not known whose file it is.
             let file = Entity::FileLine { file: Text::new(item.name), line: 1 };

@@ -4,9 +4,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::block::{self, Block};
+use super::block::Block;
 use super::reply::{self, Facts, command};
-use super::table::Table;
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
 use crate::probe::{Pace, Probe};
 
@@ -34,11 +33,14 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
 
 fn switches(observation: &Observation, kind: &str) -> Vec<Fact> {
     let mut facts = Facts::of(observation);
-    if let Some(state) = reply::trouble(observation) {
-        facts.say(&Entity::Host, Attribute::SwitchKind, Some(state), 0);
-        return facts.said;
-    }
-    for block in block::blocks(&observation.stdout, 1) {
+    let blocks = match reply::blocks(observation) {
+        Ok(blocks) => blocks,
+        Err(state) => {
+            facts.say(&Entity::Host, Attribute::SwitchKind, Some(state), 0);
+            return facts.said;
+        }
+    };
+    for block in blocks {
         let name = block.get(&["Name"]).filter(|name| !name.is_empty()).unwrap_or(block.title);
         if name.is_empty() || block.all().is_empty() {
             continue;
@@ -86,12 +88,14 @@ fn ports(observation: &Observation, switch: &Block<'_>, name: &str) -> Vec<Fact>
 
 fn port_groups(observation: &Observation) -> Vec<Fact> {
     let mut facts = Facts::of(observation);
-    if let Some(state) = reply::trouble(observation) {
-        facts.say(&Entity::Host, Attribute::OnSwitch, Some(state), 0);
-        return facts.said;
-    }
     let titles = &["Name", "Virtual Switch", "Active Clients", "VLAN ID"];
-    let table = Table::read(&observation.stdout, 1, titles).unwrap_or_default();
+    let table = match reply::table(observation, titles, &["Name", "Portgroup"]) {
+        Ok(table) => table,
+        Err(state) => {
+            facts.say(&Entity::Host, Attribute::OnSwitch, Some(state), 0);
+            return facts.said;
+        }
+    };
     for row in table.rows() {
         let Some(name) = table.get(row, &["Name", "Portgroup"]).filter(|name| !name.is_empty()) else { continue };
         let entity = Entity::PortGroup(Text::new(name));

@@ -15,7 +15,8 @@ use crate::collect::kind;
 use crate::collect::poller::Command;
 use crate::collect::reason::reason;
 use crate::collect::transport::offline::{Archive, MAGIC, MOST_BYTES};
-use crate::fabric::{Report, TargetId, Text, Timestamp};
+use crate::fabric::{Report, SourceId, TargetId, Text, Timestamp};
+use crate::probe::Probe;
 use crate::record::snapshot_file::{self, SavedSnapshot};
 
 /// The most bytes that a snapshot may have.
@@ -75,7 +76,7 @@ fn read_file(target: &TargetId, path: &Path, options: &Options) -> Result<Saved,
         ));
     }
     if is_snapshot {
-        return snapshot(target, &path, name.as_deref(), &String::from_utf8_lossy(&bytes));
+        return snapshot(target, &path, name.as_deref(), &String::from_utf8_lossy(&bytes), options);
     }
     let archive = Archive::parse(&bytes).map_err(|error| {
         Problem::new(
@@ -108,7 +109,13 @@ fn file_and_name(path: &Path) -> (PathBuf, Option<String>) {
 }
 
 /// One target of a document of `snapshot --format json`.
-fn snapshot(target: &TargetId, path: &Path, name: Option<&str>, text: &str) -> Result<Saved, Problem> {
+fn snapshot(
+    target: &TargetId,
+    path: &Path,
+    name: Option<&str>,
+    text: &str,
+    options: &Options,
+) -> Result<Saved, Problem> {
     let shown = path.display();
     let SavedSnapshot { at, targets, .. } = snapshot_file::read(text)
         .map_err(|what| Problem::new(&format!("{shown} cannot be read: {what}"), "", "save the snapshot again"))?;
@@ -139,13 +146,41 @@ fn snapshot(target: &TargetId, path: &Path, name: Option<&str>, text: &str) -> R
         "local" => System::Local,
         _ => System::Unknown,
     };
+    let probes: &[Probe] = match system {
+        System::Esxi => &options.esxi,
+        System::Linux | System::Local => &options.probes,
+        System::Unknown => &[],
+    };
     Ok(Saved {
         system,
         at,
         words: described(chosen.name.as_str(), at),
         incomplete: chosen.problem.clone(),
-        reports: vec![chosen.report_as(target)],
+        reports: by_probe(chosen.report_as(target), probes),
     })
+}
+
+/// One report for each probe, as if it had just been run, and one for what none of them reads. (A snapshot holds all that
+/// was read, so a probe of which there is nothing had nothing to say.)
+fn by_probe(whole: Report, probes: &[Probe]) -> Vec<Report> {
+    let of =
+        |name: &str| Report { target: whole.target.clone(), probe: name.into(), observations: vec![], facts: vec![] };
+    let mut reports: Vec<Report> = probes.iter().map(|probe| of(probe.name)).collect();
+    reports.push(of(whole.probe.as_str()));
+    let rest = probes.len();
+    let place = |source: &SourceId| {
+        let reads = |probe: &Probe| probe.sources.iter().any(|known| known.name == source.as_str());
+        probes.iter().position(reads).unwrap_or(rest)
+    };
+    for observation in whole.observations {
+        let at = place(&observation.source);
+        reports[at].observations.push(observation);
+    }
+    for fact in whole.facts {
+        let at = place(&fact.reading.source.source);
+        reports[at].facts.push(fact);
+    }
+    reports
 }
 
 fn saved(target: &TargetId, path: &Path, archive: &Archive, options: &Options) -> Saved {
@@ -270,7 +305,7 @@ mod tests {
                 format!(
                     r#"{{"name": "{name}", "kind": "esxi", "reachable": {reachable}, "problem": {problem}, "counters": {{}},
                     "facts": {{"host": {{"hostname": {{"state": "known", "value": "{name}.lab", "unit": null, "why": null,
-                    "at": "2026-01-02T03:04:05Z", "source": "esxi.host", "command": "hostname", "line": 1}}}}}}}}"#
+                    "at": "2026-01-02T03:04:05Z", "source": "esxi.hostname", "command": "hostname", "line": 1}}}}}}}}"#
                 )
             })
             .collect();
@@ -293,7 +328,9 @@ mod tests {
             let saved = read(&id, &path, &options).await.expect("a snapshot");
             assert_eq!((saved.system, saved.incomplete), (System::Esxi, None));
             assert!(saved.words.starts_with("esx1, saved ") && saved.words.ends_with("(2026-01-02 03:04 UTC)"));
-            let [report] = &saved.reports[..] else { panic!("one report") };
+            let full = saved.reports.iter().filter(|report| !report.facts.is_empty());
+            let [report] = &full.collect::<Vec<_>>()[..] else { panic!("one report with facts") };
+            assert!(report.probe.as_str().starts_with("esxi."), "{}", report.probe);
             let (fact, read) = (&report.facts[0], &report.observations[0]);
             assert_eq!((&report.target, &*read.command), (&id, "hostname"));
             assert_eq!(fact.reading.source, read.reference());
@@ -305,7 +342,7 @@ mod tests {
         assert!(several.next_step.contains("#NAME"), "{several}");
         assert!(read(&id, &named("esx1"), &options).await.is_ok());
         let unreached = read(&id, &named("esx2"), &options).await.expect_err("not reached");
-        assert!(unreached.what.starts_with("esx2 was not reached") && unreached.cause == "no route".into());
+        assert!(unreached.what.starts_with("esx2 was not reached") && &*unreached.cause == "no route");
         let nobody = read(&id, &named("esx3"), &options).await.expect_err("nobody");
         assert!(nobody.what.contains("holds no esx3") && nobody.cause.contains("esx1, esx2"), "{nobody}");
     }

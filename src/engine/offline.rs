@@ -1,5 +1,6 @@
-//! Targets that are files: outputs that the script of `collector` saved. They are read once, and again when the user
-//! asks; nothing in them is live, and each fact keeps the time at which it was saved.
+//! Targets that are files: outputs that the script of `collector` saved, and documents of `snapshot --format json`. They
+//! are read once, and again when the user asks; nothing in them is live, and each fact keeps the time at which it was
+//! read. A snapshot of several targets needs the name of one of them behind the file: `offline:FILE#NAME`.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,12 @@ use crate::collect::kind;
 use crate::collect::poller::Command;
 use crate::collect::reason::reason;
 use crate::collect::transport::offline::{Archive, MAGIC, MOST_BYTES};
-use crate::fabric::{Report, TargetId, Text, Timestamp};
+use crate::fabric::{Report, SourceId, TargetId, Text, Timestamp};
+use crate::probe::Probe;
+use crate::record::snapshot_file::{self, SavedSnapshot};
+
+/// The most bytes that a snapshot may have.
+const LARGEST_SNAPSHOT: u64 = 256 << 20;
 
 /// What a file holds.
 #[derive(Clone, Debug)]
@@ -44,49 +50,137 @@ pub async fn read(target: &TargetId, path: &Path, options: &Options) -> Result<S
 }
 
 fn read_file(target: &TargetId, path: &Path, options: &Options) -> Result<Saved, Problem> {
+    let (path, name) = file_and_name(path);
     let shown = path.display();
     let unreadable = |error: &std::io::Error| {
         Problem::new(&format!("{shown} cannot be read: {}", reason(error)), "", "check the path behind `offline:`")
     };
-    let metadata = std::fs::metadata(path).map_err(|error| unreadable(&error))?;
+    let metadata = std::fs::metadata(&path).map_err(|error| unreadable(&error))?;
     if !metadata.is_file() {
         return Err(Problem::new(&format!("{shown} is no regular file"), "", "check the path behind `offline:`"));
     }
-    let file = std::fs::File::open(path).map_err(|error| unreadable(&error))?;
+    let mut file = std::fs::File::open(&path).map_err(|error| unreadable(&error))?;
     let mut bytes = Vec::new();
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
-    if bytes.len() as u64 > MOST_BYTES {
+    (&mut file).take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+    let is_snapshot = bytes.trim_ascii_start().first() == Some(&b'{');
+    if is_snapshot {
+        let rest = LARGEST_SNAPSHOT.saturating_sub(bytes.len() as u64) + 1;
+        file.take(rest).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+    }
+    let most = if is_snapshot { LARGEST_SNAPSHOT } else { MOST_BYTES };
+    if bytes.len() as u64 > most {
         return Err(Problem::new(
-            &format!("{shown} is larger than {} MiB", MOST_BYTES >> 20),
-            "what `rdmascope collector` saves is never so large",
+            &format!("{shown} is larger than {} MiB", most >> 20),
+            "what rdmascope saves is never so large",
             "check the path behind `offline:`",
         ));
     }
-    if bytes.trim_ascii_start().first() == Some(&b'{') {
-        return snapshot(path, &bytes);
+    if is_snapshot {
+        return snapshot(target, &path, name.as_deref(), &String::from_utf8_lossy(&bytes), options);
     }
     let archive = Archive::parse(&bytes).map_err(|error| {
         Problem::new(
             &format!("{shown} cannot be read as saved outputs: {error}"),
             "",
-            &format!("its first line must begin with {MAGIC}; make one by `rdmascope collector` on the machine"),
+            &format!(
+                "its first line must begin with {MAGIC}; make one by `rdmascope collector` on the machine, or by \
+                 `rdmascope snapshot --format json --out FILE`"
+            ),
         )
     })?;
-    Ok(saved(target, path, &archive, options))
+    if let Some(name) = name.filter(|name| *name != archive.host.as_str()) {
+        return Err(Problem::new(
+            &format!("{shown} holds no {}", Text::new(&name)),
+            &format!("it holds what was saved on {}", archive.host),
+            "leave out `#` and the name",
+        ));
+    }
+    Ok(saved(target, &path, &archive, options))
 }
 
-/// A document of `snapshot --out`.
-fn snapshot(path: &Path, bytes: &[u8]) -> Result<Saved, Problem> {
-    let what = match serde_json::from_slice::<serde_json::Value>(bytes) {
-        Ok(document) if document.get("schema").is_some() => "reading snapshots (snapshot --out) is not built yet",
-        Ok(_) => "it is a JSON document, and no snapshot of rdmascope",
-        Err(_) => "it is no whole JSON document",
+/// The file, and the name of a target in it where one is given. A file whose own name has a `#` is that file.
+fn file_and_name(path: &Path) -> (PathBuf, Option<String>) {
+    let whole = || (path.to_owned(), None);
+    if path.exists() {
+        return whole();
+    }
+    let Some((file, name)) = path.to_str().and_then(|text| text.rsplit_once('#')) else { return whole() };
+    if file.is_empty() || name.is_empty() { whole() } else { (PathBuf::from(file), Some(name.to_owned())) }
+}
+
+/// One target of a document of `snapshot --format json`.
+fn snapshot(
+    target: &TargetId,
+    path: &Path,
+    name: Option<&str>,
+    text: &str,
+    options: &Options,
+) -> Result<Saved, Problem> {
+    let shown = path.display();
+    let SavedSnapshot { at, targets, .. } = snapshot_file::read(text)
+        .map_err(|what| Problem::new(&format!("{shown} cannot be read: {what}"), "", "save the snapshot again"))?;
+    let names = || targets.iter().map(|target| target.name.as_str()).collect::<Vec<_>>().join(", ");
+    let chosen = match (name, &targets[..]) {
+        (Some(name), all) => all.iter().find(|target| target.name.as_str() == name).ok_or_else(|| {
+            let what = format!("{shown} holds no {}", Text::new(name));
+            Problem::new(&what, &format!("it holds {}", names()), "name one of these behind `#`")
+        })?,
+        (None, [one]) => one,
+        (None, []) => return Err(Problem::new(&format!("{shown} holds no target"), "", "save the snapshot again")),
+        (None, _) => {
+            return Err(Problem::new(
+                &format!("{shown} holds several targets: {}", names()),
+                "",
+                &format!("name one of them: {target}#NAME"),
+            ));
+        }
     };
-    Err(Problem::new(
-        &format!("{} cannot be read as saved outputs: {what}", path.display()),
-        "",
-        "make a file by `rdmascope collector` on the machine",
-    ))
+    if !chosen.reachable {
+        let cause = chosen.problem.as_ref().map(ToString::to_string).unwrap_or_default();
+        let what = format!("{} was not reached when {shown} was saved", chosen.name);
+        return Err(Problem::new(&what, &cause, "save a snapshot when it can be reached"));
+    }
+    let system = match chosen.kind.as_str() {
+        "esxi" => System::Esxi,
+        "linux" => System::Linux,
+        "local" => System::Local,
+        _ => System::Unknown,
+    };
+    let probes: &[Probe] = match system {
+        System::Esxi => &options.esxi,
+        System::Linux | System::Local => &options.probes,
+        System::Unknown => &[],
+    };
+    Ok(Saved {
+        system,
+        at,
+        words: described(chosen.name.as_str(), at),
+        incomplete: chosen.problem.clone(),
+        reports: by_probe(chosen.report_as(target), probes),
+    })
+}
+
+/// One report for each probe, as if it had just been run, and one for what none of them reads. (A snapshot holds all that
+/// was read, so a probe of which there is nothing had nothing to say.)
+fn by_probe(whole: Report, probes: &[Probe]) -> Vec<Report> {
+    let of =
+        |name: &str| Report { target: whole.target.clone(), probe: name.into(), observations: vec![], facts: vec![] };
+    let mut reports: Vec<Report> = probes.iter().map(|probe| of(probe.name)).collect();
+    reports.push(of(whole.probe.as_str()));
+    let rest = probes.len();
+    let place = |source: &SourceId| {
+        let reads = |probe: &Probe| probe.sources.iter().any(|known| known.name == source.as_str());
+        probes.iter().position(reads).unwrap_or(rest)
+    };
+    for observation in whole.observations {
+        let at = place(&observation.source);
+        reports[at].observations.push(observation);
+    }
+    for fact in whole.facts {
+        let at = place(&fact.reading.source.source);
+        reports[at].facts.push(fact);
+    }
+    reports
 }
 
 fn saved(target: &TargetId, path: &Path, archive: &Archive, options: &Options) -> Saved {
@@ -102,15 +196,20 @@ fn saved(target: &TargetId, path: &Path, archive: &Archive, options: &Options) -
             "run the collector again, or copy the file again",
         )
     });
-    let age = age(archive.at, Timestamp::now());
-    let host = if archive.host.is_empty() { String::new() } else { format!("{}, ", archive.host) };
     Saved {
         system,
         at: archive.at,
-        words: Text::new(&format!("{host}saved {age} ({})", archive.at.strftime("%Y-%m-%d %H:%M UTC"))),
+        words: described(&archive.host, archive.at),
         incomplete,
         reports: archive.reports(target, probes),
     }
+}
+
+/// Whose values they are, and how old.
+fn described(host: &str, at: Timestamp) -> Text {
+    let age = age(at, Timestamp::now());
+    let host = if host.is_empty() { String::new() } else { format!("{host}, ") };
+    Text::new(&format!("{host}saved {age} ({})", at.strftime("%Y-%m-%d %H:%M UTC")))
 }
 
 /// How long ago something was, in the largest unit of which there are two.
@@ -193,6 +292,61 @@ mod tests {
         assert!(age(Timestamp::from_second(9).expect("a time"), at).starts_with("in the future"));
     }
 
+    /// A snapshot with these targets, each with the name of its host.
+    fn document(targets: &[(&str, bool)]) -> String {
+        let targets: Vec<String> = targets
+            .iter()
+            .map(|(name, reachable)| {
+                let problem = if *reachable {
+                    "null".to_owned()
+                } else {
+                    r#"{"what": "no route", "cause": "", "next_step": ""}"#.to_owned()
+                };
+                format!(
+                    r#"{{"name": "{name}", "kind": "esxi", "reachable": {reachable}, "problem": {problem}, "counters": {{}},
+                    "facts": {{"host": {{"hostname": {{"state": "known", "value": "{name}.lab", "unit": null, "why": null,
+                    "at": "2026-01-02T03:04:05Z", "source": "esxi.hostname", "command": "hostname", "line": 1}}}}}}}}"#
+                )
+            })
+            .collect();
+        format!(
+            r#"{{"schema": "rdmascope.snapshot/1", "at": "2026-01-02T03:04:06Z", "rdmascope": "0.1.0", "links": [],
+            "targets": [{}]}}"#,
+            targets.join(",")
+        )
+    }
+
+    #[tokio::test]
+    async fn a_target_of_a_snapshot_is_read_with_its_times_and_commands() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("site #1.json");
+        let id = TargetId::new("offline:site #1.json");
+        let named = |name: &str| PathBuf::from(format!("{}#{name}", path.display()));
+        std::fs::write(&path, document(&[("esx1", true)])).expect("written");
+        let options = Options::default();
+        for path in [path.clone(), named("esx1")] {
+            let saved = read(&id, &path, &options).await.expect("a snapshot");
+            assert_eq!((saved.system, saved.incomplete), (System::Esxi, None));
+            assert!(saved.words.starts_with("esx1, saved ") && saved.words.ends_with("(2026-01-02 03:04 UTC)"));
+            let full = saved.reports.iter().filter(|report| !report.facts.is_empty());
+            let [report] = &full.collect::<Vec<_>>()[..] else { panic!("one report with facts") };
+            assert!(report.probe.as_str().starts_with("esxi."), "{}", report.probe);
+            let (fact, read) = (&report.facts[0], &report.observations[0]);
+            assert_eq!((&report.target, &*read.command), (&id, "hostname"));
+            assert_eq!(fact.reading.source, read.reference());
+            assert_eq!(fact.reading.at.to_string(), "2026-01-02T03:04:05Z");
+        }
+        std::fs::write(&path, document(&[("esx1", true), ("esx2", false)])).expect("written");
+        let several = read(&id, &path, &options).await.expect_err("several");
+        assert!(several.what.contains("holds several targets: esx1, esx2"), "{several}");
+        assert!(several.next_step.contains("#NAME"), "{several}");
+        assert!(read(&id, &named("esx1"), &options).await.is_ok());
+        let unreached = read(&id, &named("esx2"), &options).await.expect_err("not reached");
+        assert!(unreached.what.starts_with("esx2 was not reached") && &*unreached.cause == "no route");
+        let nobody = read(&id, &named("esx3"), &options).await.expect_err("nobody");
+        assert!(nobody.what.contains("holds no esx3") && nobody.cause.contains("esx1, esx2"), "{nobody}");
+    }
+
     #[tokio::test]
     async fn a_file_is_shown_and_shown_again_when_asked() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -217,7 +371,7 @@ mod tests {
         let Some(Message::Connection { connection: Connection::Failed { problem }, .. }) = messages.recv().await else {
             panic!("not failed")
         };
-        assert!(problem.what.contains("it is no whole JSON document"), "{problem}");
+        assert!(problem.what.contains("it is no snapshot"), "{problem}");
         cancelled.cancel();
         task.await.expect("it ends");
     }

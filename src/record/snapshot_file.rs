@@ -2,20 +2,30 @@
 //! program says in kinds and attributes that this one does not know is left out.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value as Json;
 
+use crate::app::Problem;
 use crate::fabric::{
-    Attribute, Entity, Fabric, Fact, Gid, GidType, LinkLayer, MacAddress, ObservationRef, PhysicalState, PortState,
-    QueuePairState, QueuePairType, Reading, SourceId, State, TargetId, Text, Timestamp, Value,
+    Attribute, Entity, Fabric, Fact, Gid, GidType, LinkLayer, MacAddress, Observation, ObservationRef, Outcome,
+    PhysicalState, PortState, QueuePairState, QueuePairType, Reading, Report, SourceId, State, TargetId, Text,
+    Timestamp, Value,
 };
 
 /// The schema that is read.
 const SCHEMA: &str = "rdmascope.snapshot/1";
 
+/// All facts of a snapshot are told as by one probe of this name.
+const PROBE: &str = "snapshot";
+
+/// Stands for the output of the commands: a snapshot holds what was made of it only.
+const NO_OUTPUT: &str = "(a snapshot holds values only: what this command printed, and how it ended, is not in it)";
+
 /// One target of a snapshot.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SavedTarget {
     /// Its name.
     pub name: TargetId,
@@ -23,6 +33,25 @@ pub struct SavedTarget {
     pub kind: String,
     /// True if it could be read at all.
     pub reachable: bool,
+    /// What went wrong when it was read, if something did.
+    pub problem: Option<Problem>,
+    /// Its facts, and the commands that they were read by, whose output is not known any more.
+    pub report: Report,
+}
+
+impl SavedTarget {
+    /// The facts as those of a target of another name.
+    pub fn report_as(&self, target: &TargetId) -> Report {
+        let mut report = self.report.clone();
+        report.target = target.clone();
+        for fact in &mut report.facts {
+            fact.reading.source.target = target.clone();
+        }
+        for observation in &mut report.observations {
+            Arc::make_mut(observation).target = target.clone();
+        }
+        report
+    }
 }
 
 /// A snapshot as it was saved.
@@ -52,6 +81,8 @@ struct TargetDocument {
     name: String,
     kind: String,
     reachable: bool,
+    #[serde(default)]
+    problem: Option<Problem>,
     facts: BTreeMap<String, BTreeMap<String, FactDocument>>,
 }
 
@@ -64,6 +95,8 @@ struct FactDocument {
     why: Option<String>,
     at: Timestamp,
     source: String,
+    #[serde(default)]
+    command: Option<String>,
     #[serde(default)]
     line: Option<u32>,
 }
@@ -86,22 +119,59 @@ pub fn read(text: &str) -> Result<SavedSnapshot, String> {
     let mut targets = Vec::new();
     for target in document.targets {
         let name = TargetId::new(&target.name);
+        let mut reads = Reads { target: &name, observations: Vec::new(), numbers: BTreeMap::new() };
         let mut facts: Vec<Fact> = Vec::new();
         for (key, attributes) in &target.facts {
             let Some(entity) = Entity::from_key(key) else { continue };
             for (attribute, fact) in attributes {
                 let Some(attribute) = Attribute::from_name(attribute) else { continue };
                 let Some(state) = state(attribute, fact) else { continue };
-                let source = SourceId::new(Text::new(&fact.source).as_str());
-                let source = ObservationRef { target: name.clone(), source, sequence: 0 };
-                let reading = Reading { state, at: fact.at, source, line: fact.line.unwrap_or(0) };
+                let reading = Reading { state, at: fact.at, source: reads.of(fact), line: fact.line.unwrap_or(0) };
                 facts.push(Fact { entity: entity.clone(), attribute, reading });
             }
         }
-        fabric.apply_facts(&name, &SourceId::new("snapshot"), &facts);
-        targets.push(SavedTarget { name, kind: target.kind, reachable: target.reachable });
+        let observations = reads.observations;
+        let report = Report { target: name.clone(), probe: SourceId::new(PROBE), observations, facts };
+        fabric.apply(&report);
+        let TargetDocument { kind, reachable, problem, .. } = target;
+        targets.push(SavedTarget { name, kind, reachable, problem, report });
     }
     Ok(SavedSnapshot { at: document.at, targets, fabric })
+}
+
+/// The reads that the facts of a target came from, made again from what the facts say of them.
+struct Reads<'a> {
+    target: &'a TargetId,
+    observations: Vec<Arc<Observation>>,
+    /// The number of each read, by its source, its command and its time.
+    numbers: BTreeMap<(&'a str, &'a str, Timestamp), u64>,
+}
+
+impl<'a> Reads<'a> {
+    /// The read that a fact came from; number 0 where its command is not known.
+    fn of(&mut self, fact: &'a FactDocument) -> ObservationRef {
+        let source = SourceId::new(Text::new(&fact.source).as_str());
+        let Some(command) = fact.command.as_deref() else {
+            return ObservationRef { target: self.target.clone(), source, sequence: 0 };
+        };
+        let next = self.numbers.len() as u64 + 1;
+        let sequence = *self.numbers.entry((&fact.source, command, fact.at)).or_insert(next);
+        if sequence == next {
+            self.observations.push(Arc::new(Observation {
+                target: self.target.clone(),
+                source: source.clone(),
+                sequence,
+                command: Arc::from(Text::new(command).as_str()),
+                at: fact.at,
+                duration: Duration::ZERO,
+                outcome: Outcome::Exit(0),
+                stdout: Arc::from(NO_OUTPUT),
+                stderr: Arc::from(""),
+                cut: 0,
+            }));
+        }
+        ObservationRef { target: self.target.clone(), source, sequence }
+    }
 }
 
 /// The state of a fact; `None` if it is one that this program does not know.
@@ -183,7 +253,8 @@ mod tests {
     fn facts_come_back_as_they_were() {
         let saved = read(SAVED).expect("a snapshot");
         let target = TargetId::new("esx1");
-        assert_eq!(saved.targets, [SavedTarget { name: target.clone(), kind: "esxi".into(), reachable: true }]);
+        let [saved_target] = &saved.targets[..] else { panic!("one target") };
+        assert_eq!((&saved_target.name, saved_target.kind.as_str(), saved_target.reachable), (&target, "esxi", true));
         let guest = EntityId::new(&target, Entity::Guest);
         let host_name = saved.fabric.text(&guest, Attribute::Hostname).expect("known");
         assert!(host_name.starts_with("esx1") && !host_name.chars().any(char::is_control), "{host_name:?}");
@@ -194,6 +265,23 @@ mod tests {
         let port = EntityId::new(&target, Entity::port("rxe0", 1));
         let reading = saved.fabric.reading(&port, Attribute::PortState).expect("known");
         assert_eq!((reading.state.known(), reading.line), (Some(&PortState::Active.into()), 4));
+    }
+
+    #[test]
+    fn commands_and_times_come_back_under_another_name() {
+        let saved = read(SAVED).expect("a snapshot");
+        let other = TargetId::new("offline:a.json");
+        let report = saved.targets[0].report_as(&other);
+        let [read] = &report.observations[..] else { panic!("one command is known") };
+        assert_eq!((&*read.command, read.at.to_string().as_str()), ("hostname", "2026-11-30T07:00:01Z"));
+        assert!(read.stdout.contains("is not in it"));
+        let fact = report.facts.iter().find(|fact| fact.attribute == Attribute::Hostname).expect("it is there");
+        assert_eq!(fact.reading.source, read.reference());
+        assert_eq!(fact.reading.at, read.at);
+        let targets: Vec<&TargetId> = report.facts.iter().map(|fact| &fact.reading.source.target).collect();
+        assert!(targets.iter().all(|target| **target == other) && report.target == other, "{targets:?}");
+        let unread = report.facts.iter().find(|fact| fact.attribute == Attribute::MachineId).expect("it is there");
+        assert_eq!(unread.reading.source.sequence, 0, "its command is not known");
     }
 
     #[test]

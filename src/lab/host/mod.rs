@@ -15,6 +15,8 @@ mod vm;
 #[cfg(test)]
 mod reading;
 #[cfg(test)]
+mod seeds;
+#[cfg(test)]
 mod tests;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

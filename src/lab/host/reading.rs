@@ -1,10 +1,16 @@
 //! The hosts of the lab read as targets are: over SSH, by the program's own probes.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use futures::FutureExt as _;
+use tokio::sync::mpsc;
+
+use crate::app::{Connection, Effect, Message, Problem};
 use crate::engine::once::{Collected, Once, collect_once};
-use crate::engine::plan;
-use crate::fabric::Outcome;
+use crate::engine::plan::{self, TargetPlan, Way};
+use crate::engine::run::{Engine, EngineHandle};
+use crate::fabric::{Outcome, TargetId};
 use crate::lab::{Delays, Lab, Options, Timing, scenario};
 
 fn lab(delays: Delays, name: &str) -> Lab {
@@ -81,4 +87,133 @@ fn a_dead_agent_is_read_around() {
     // The collector's own first try of `esxcli` is told too.
     let expected = ["vim-cmd", "NAME", "esxcli system version get"];
     assert!(said.iter().all(|said| expected.iter().any(|text| said.contains(text))), "{said:?}");
+}
+
+/// No test waits longer than this for anything.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The engine on one host.
+fn engine(plan: TargetPlan) -> (EngineHandle, mpsc::Receiver<Message>) {
+    Engine::start(vec![plan], &plan::Options::default()).expect("threads")
+}
+
+/// The first message that `wanted` makes something of.
+#[track_caller]
+fn until<T>(messages: &mut mpsc::Receiver<Message>, mut wanted: impl FnMut(Message) -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        assert!(Instant::now() < deadline, "waited in vain");
+        if let Some(found) = wanted(messages.blocking_recv().expect("the engine lives")) {
+            return found;
+        }
+    }
+}
+
+fn is_report(message: &Message, probe: &str) -> bool {
+    matches!(message, Message::Report { report, .. } if report.probe.as_str() == probe)
+}
+
+/// Takes in what comes for so long.
+fn listen(messages: &mut mpsc::Receiver<Message>, length: Duration) -> Vec<Message> {
+    let until = Instant::now() + length;
+    let mut heard = Vec::new();
+    while Instant::now() < until {
+        match messages.try_recv() {
+            Ok(message) => heard.push(message),
+            Err(_) => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
+    heard
+}
+
+/// The plan of a host with another program that prints the password.
+fn with_password(lab: &Lab, name: &str, password: &str) -> TargetPlan {
+    let TargetPlan { id, way, by } = lab.plan(name).expect("a host");
+    let Way::Ssh { resolve, known_linux } = way else { panic!("over SSH") };
+    let command = vec!["echo".to_owned(), password.to_owned()];
+    let resolve = Arc::new(move || {
+        let (resolving, command) = (resolve(), command.clone());
+        async move {
+            let mut route = resolving.await?;
+            route.access.password_command = Some(command);
+            Ok(route)
+        }
+        .boxed()
+    });
+    TargetPlan { id, way: Way::Ssh { resolve, known_linux }, by }
+}
+
+/// A problem that nothing is tried after until the user asks.
+fn failed(message: Message) -> Option<Problem> {
+    match message {
+        Message::Connection { connection: Connection::Failed { problem }, .. } => Some(problem),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_wrong_password_fails_once_each_time_the_user_asks() {
+    let lab = lab(Delays::none(), "with-hosts");
+    let (engine, mut messages) = engine(with_password(&lab, "esx01", "wrong"));
+    let problem = until(&mut messages, failed);
+    assert!(problem.what.contains("login refused") && problem.what.contains("is wrong"), "{problem}");
+    assert!(problem.next_step.contains("nothing is tried again by itself"), "{problem}");
+    listen(&mut messages, Duration::from_secs(2));
+    let served = lab.served("esx01").expect("a host");
+    assert_eq!((served.failures, served.logins, served.refused_locked), (1, 0, 0), "{served:?}");
+    engine.run(&Effect::Reconnect(TargetId::new("esx01")));
+    until(&mut messages, failed);
+    listen(&mut messages, Duration::from_secs(1));
+    assert_eq!(lab.served("esx01").expect("a host").failures, 2);
+    engine.shutdown();
+    assert!(read(&lab, &["esx01"])[0].reached.is_ok(), "the account is not locked");
+}
+
+#[test]
+fn a_service_that_stops_leaves_the_session_at_work() {
+    let lab = lab(Delays::none(), "with-hosts");
+    let (engine, mut messages) = engine(lab.plan("esx01").expect("a host"));
+    until(&mut messages, |message| is_report(&message, "esxi.version").then_some(()));
+    assert!(lab.suffer("ssh-stopped", "esx01", true));
+    listen(&mut messages, Duration::from_secs(1));
+    engine.run(&Effect::ReadNow(TargetId::new("esx01")));
+    until(&mut messages, |message| is_report(&message, "esxi.version").then_some(()));
+    let problem = read(&lab, &["esx01"]).remove(0).reached.expect_err("nobody new comes in");
+    assert!(problem.what.contains("connection refused"), "{problem}");
+    assert!(problem.cause.contains("no SSH server listens"), "{problem}");
+    assert!(problem.next_step.contains("on an ESXi host the SSH service is off by default"), "{problem}");
+    engine.shutdown();
+}
+
+#[test]
+fn a_locked_account_is_told_and_left_alone() {
+    let lab = lab(Delays::none(), "with-hosts");
+    let (engine, mut messages) = engine(lab.plan("esx01").expect("a host"));
+    until(&mut messages, |message| is_report(&message, "esxi.version").then_some(()));
+    assert!(lab.suffer("account-locked", "esx01", true));
+    let problem = until(&mut messages, failed);
+    assert!(problem.what.contains("login refused"), "{problem}");
+    assert!(problem.cause.contains("a login that is locked"), "{problem}");
+    assert!(problem.next_step.contains("several failures lock a login"), "{problem}");
+    listen(&mut messages, Duration::from_secs(2));
+    let served = lab.served("esx01").expect("a host");
+    assert_eq!((served.failures, served.refused_locked), (0, 1), "{served:?}");
+    engine.shutdown();
+}
+
+/// Real time: what a call costs is a hundredth of the real cost, and so is the time over which it is looked at.
+#[test]
+fn reading_takes_a_tenth_of_the_time_of_the_agent() {
+    const CALL: Duration = Duration::from_millis(7);
+    let lab = lab(Delays::none().with_agent(CALL), "with-hosts");
+    let began = Instant::now();
+    let (engine, mut messages) = engine(lab.plan("esx01").expect("a host"));
+    listen(&mut messages, Duration::from_secs(5));
+    let first = lab.served("esx01").expect("a host");
+    listen(&mut messages, Duration::from_secs(20));
+    let (served, elapsed) = (lab.served("esx01").expect("a host"), began.elapsed());
+    engine.shutdown();
+    assert!(first.by_agent > 20, "everything was read: {first:?}");
+    assert!(served.by_agent > first.by_agent, "it is read again: {served:?}");
+    assert!(served.busy * 10 <= elapsed, "{served:?} of {elapsed:?}");
 }

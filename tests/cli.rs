@@ -311,3 +311,42 @@ fn a_signal_ends_a_snapshot_with_all_that_it_started() {
         }
     }
 }
+
+#[test]
+fn explain_takes_files_and_a_pipe_and_says_what_it_could_not_use() {
+    let home = home();
+    let path = |name: &str| home.path().join(name);
+    std::fs::write(path("vm.vmx"), "firmware = \"efi\"\nmemSize = \"4096\"\n").expect("a file");
+    std::fs::write(path("letter"), "Dear all,\nthe meeting is at nine.\n").expect("a file");
+    std::fs::write(path("empty"), "").expect("a file");
+    std::fs::write(path("binary"), b"\x7fELF\0\0\x01").expect("a file");
+    let explain = |names: &[&str]| {
+        let paths: Vec<String> = names.iter().map(|name| path(name).display().to_string()).collect();
+        let mut arguments = vec!["explain", "--format", "json"];
+        arguments.extend(paths.iter().map(String::as_str));
+        let (status, out, err) = run(home.path(), &arguments);
+        assert_eq!(err, "");
+        (status, json(&out))
+    };
+    let (status, document) = explain(&["vm.vmx"]);
+    assert_eq!((status, document["schema"].as_str()), (0, Some("rdmascope.explain/1")));
+    assert_eq!(document["inputs"][0]["facts"]["memSize"]["value"], 4096);
+    let (status, document) = explain(&["vm.vmx", "letter", "empty", "binary", "missing", "."]);
+    let problem = |at: usize| document["inputs"][at]["problem"].as_str().unwrap_or("none").to_owned();
+    assert_eq!((status, problem(0).as_str(), problem(2).as_str()), (3, "none", "empty"));
+    assert!(problem(1).starts_with("not recognised") && problem(3).starts_with("binary"), "{document}");
+    assert!(problem(4).starts_with("cannot be read") && problem(5).starts_with("cannot be read"), "{document}");
+
+    let mut child = program(home.path(), &["explain"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    let advice = b"esxcli hardware pci pcipassthru get -a\x1b[2J\n".repeat(6);
+    std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), &advice).expect("it reads");
+    let (status, out, err) = ended(child.wait_with_output().expect("it ends"));
+    assert_eq!((status, err.as_str()), (0, ""));
+    assert_eq!(out.matches("warn host.myth-pcipassthru-get").count(), 1, "one finding for six lines: {out}");
+    assert!((1..=6).all(|line| out.contains(&format!("line {line}: esxcli"))) && !out.contains('\u{1b}'), "{out}");
+}

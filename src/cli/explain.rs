@@ -231,6 +231,7 @@ fn indented(text: &mut String, indent: usize, what: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::document::tests::check;
 
     #[test]
     fn what_cannot_be_explained_says_why() {
@@ -254,6 +255,23 @@ mod tests {
             assert!(!shown.contains(|c: char| c.is_control() && c != '\n'), "{shown:?}");
             assert!(!shown.contains("\\u001b") && !shown.contains('\u{202e}'), "{shown}");
         }
+    }
+
+    #[test]
+    fn the_document_satisfies_its_schema() {
+        let schema = serde_json::from_str(include_str!("../../schema/explain-1.json")).expect("the schema is JSON");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/public");
+        let mut inputs: Vec<Input> =
+            std::fs::read_dir(folder).expect("a folder").flatten().map(|entry| input(&entry.path())).collect();
+        inputs.push(input(Path::new("/dev/null")));
+        let mut document =
+            serde_json::to_value(Document { schema: "rdmascope.explain/1", inputs }).expect("a document");
+        let mut wrong = Vec::new();
+        check(&schema, &schema, &document, "", &mut wrong);
+        assert_eq!(wrong, Vec::<String>::new());
+        document["inputs"][0]["kinds"] = serde_json::json!(["poem"]);
+        check(&schema, &schema, &document, "", &mut wrong);
+        assert_eq!(wrong.len(), 1, "the check does find faults: {wrong:?}");
     }
 
     #[test]

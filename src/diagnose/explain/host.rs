@@ -1,6 +1,8 @@
 //! What the values of a host mean together: DCB and pause, pairs of RDMA devices and uplinks, owners of PCI devices,
 //! settings that wait for a reboot, parameters that a second command wipes.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::parts::Line;
 use super::{Explained, Fact, Value};
 use crate::diagnose::finding::{Confidence, Evidence, Finding, Status};
@@ -62,10 +64,19 @@ fn words(fact: &Fact) -> String {
     }
 }
 
+/// Names in a sentence; of very many, the first and how many more there are.
+fn listed(names: &[&str]) -> String {
+    const MOST: usize = 12;
+    match names.len().checked_sub(MOST).filter(|more| *more > 0) {
+        Some(more) => format!("{} and {more} more", names[..MOST].join(", ")),
+        None => names.join(", "),
+    }
+}
+
 fn shown(finding: Finding, facts: &[&Fact]) -> Finding {
     facts
         .iter()
-        .take(8)
+        .take(super::MOST_EVIDENCE)
         .fold(finding, |finding, fact| finding.shown(fact.line, &format!("{}: {}", fact.name, words(fact))))
 }
 
@@ -87,9 +98,9 @@ fn dcb(facts: &[Fact]) -> Option<Finding> {
     if without.is_empty() {
         return None;
     }
-    let mut title = format!("PFC is not in force on {}", without.join(", "));
+    let mut title = format!("PFC is not in force on {}", listed(&without));
     if !with.is_empty() {
-        title.push_str(&format!(", but is on {}", with.join(", ")));
+        title.push_str(&format!(", but is on {}", listed(&with)));
     }
     let cause = if cee.is_empty() {
         "Without priority flow control, and without global pause, RoCE loses packets under load. What the adapter and the switch \
@@ -99,13 +110,14 @@ fn dcb(facts: &[Fact]) -> Option<Finding> {
         format!(
             "{} negotiated DCBX in CEE mode in place of IEEE: a version of DCBX that adapter and switch do not share, so the PFC \
              setting is not applied. Why is not told by this output (firmware, driver or the switch port).",
-            cee.join(", ")
+            listed(&cee)
         )
     };
+    let wanted: BTreeSet<&str> = without.iter().copied().collect();
     let evidence: Vec<&Fact> =
-        pfc.iter().chain(&modes).filter(|(owner, _)| without.contains(owner)).map(|(_, fact)| *fact).collect();
+        pfc.iter().chain(&modes).filter(|(owner, _)| wanted.contains(owner)).map(|(_, fact)| *fact).collect();
     let finding =
-        Finding::new("host.pfc-not-in-force", Status::Warn, Confidence::Possible, &without.join(", "), &title, &cause);
+        Finding::new("host.pfc-not-in-force", Status::Warn, Confidence::Possible, &listed(&without), &title, &cause);
     let decide = "Compare firmware, driver and module parameters of the two hosts, and the DCBX version of the two switch ports; then \
                   look which side drops";
     Some(shown(finding.decided_by(decide), &evidence))
@@ -114,22 +126,25 @@ fn dcb(facts: &[Fact]) -> Option<Finding> {
 /// Adapters without global pause, where nothing says that PFC is on instead.
 fn pause(facts: &[Fact]) -> Vec<Finding> {
     let (rx, tx) = (of(facts, "pause-rx"), of(facts, "pause-tx"));
-    let pfc = of(facts, "pfc-enabled");
-    let has_pfc = |owner: &str| pfc.iter().any(|(other, fact)| *other == owner && flag(fact) == Some(true));
+    let with = |all: Vec<(&'_ str, &Fact)>, wanted: bool| -> BTreeSet<String> {
+        all.into_iter().filter(|(_, fact)| flag(fact) == Some(wanted)).map(|(owner, _)| owner.to_owned()).collect()
+    };
+    let pfc = with(of(facts, "pfc-enabled"), true);
+    let has_pfc = |owner: &str| pfc.contains(owner);
     let pick = |wanted: bool| -> Vec<(&str, &Fact)> {
-        let same = |owner: &str| tx.iter().any(|(other, fact)| *other == owner && flag(fact) == Some(wanted));
-        rx.iter().filter(|(owner, fact)| flag(fact) == Some(wanted) && same(owner)).copied().collect()
+        let same = with(tx.clone(), wanted);
+        rx.iter().filter(|(owner, fact)| flag(fact) == Some(wanted) && same.contains(*owner)).copied().collect()
     };
     let (on, off) = (pick(true), pick(false));
     let off: Vec<(&str, &Fact)> = off.into_iter().filter(|(owner, _)| !has_pfc(owner)).collect();
     let mut found = Vec::new();
     if !off.is_empty() {
         let names: Vec<&str> = off.iter().map(|(owner, _)| *owner).collect();
-        let title = format!("Global pause is off on {}", names.join(", "));
+        let title = format!("Global pause is off on {}", listed(&names));
         let cause = "Drivers differ in their default. For an uplink that carries RDMA, no pause and no PFC means a lossy network; with \
                      PFC on, pause has to be off, and all is well.";
         let finding =
-            Finding::new("host.pause-off", Status::Warn, Confidence::Possible, &names.join(", "), &title, cause)
+            Finding::new("host.pause-off", Status::Warn, Confidence::Possible, &listed(&names), &title, cause)
                 .decided_by(
                     "esxcli network nic dcb status get -n NAME: is PFC enabled there, and does the adapter carry RDMA?",
                 );
@@ -138,12 +153,12 @@ fn pause(facts: &[Fact]) -> Vec<Finding> {
     }
     if !on.is_empty() {
         let names: Vec<&str> = on.iter().map(|(owner, _)| *owner).collect();
-        let title = format!("Global pause is on, both ways, on {}", names.join(", "));
+        let title = format!("Global pause is on, both ways, on {}", listed(&names));
         let finding = Finding::new(
             "host.pause-on",
             Status::Pass,
             Confidence::Proved,
-            &names.join(", "),
+            &listed(&names),
             &title,
             "Pause and PFC exclude each other.",
         );
@@ -153,61 +168,66 @@ fn pause(facts: &[Fact]) -> Vec<Finding> {
     found
 }
 
-/// PCI devices whose owner in force is not the one that was configured, and those that are passed through.
+/// PCI devices whose owner in force is not the one that was configured, and those that are passed through: one finding for
+/// all devices of which the same is true.
 fn owners(facts: &[Fact]) -> Vec<Finding> {
-    let current = of(facts, "current-owner");
-    let mut found = Vec::new();
+    let current: BTreeMap<&str, &Fact> = of(facts, "current-owner").into_iter().collect();
+    let mut groups: Vec<(String, String, Vec<&str>, Vec<&Fact>)> = Vec::new();
     for (device, configured) in of(facts, "configured-owner") {
-        let Some((_, current)) = current.iter().find(|(other, _)| *other == device) else { continue };
+        let Some(current) = current.get(device) else { continue };
         let (wanted, now) = (words(configured), words(current));
-        if wanted.eq_ignore_ascii_case("unknown") || wanted.is_empty() {
+        let settled = wanted == now && !wanted.to_lowercase().contains("passthru");
+        if wanted.eq_ignore_ascii_case("unknown") || wanted.is_empty() || settled {
             continue;
         }
-        let finding = if wanted == now {
-            if !wanted.to_lowercase().contains("passthru") {
-                continue;
+        match groups.iter_mut().find(|(other, then, ..)| *other == wanted && *then == now) {
+            Some((_, _, devices, evidence)) => {
+                devices.push(device);
+                evidence.extend([configured, *current]);
             }
-            let title = format!("{device} is passed through, and that is in force");
-            Finding::new(
-                "host.passthrough-in-force",
-                Status::Pass,
-                Confidence::Proved,
-                device,
-                &title,
-                "Configured and current owner are both VM Passthru.",
-            )
+            None => groups.push((wanted, now, vec![device], vec![configured, *current])),
+        }
+    }
+    let finding = |(wanted, now, devices, evidence): (String, String, Vec<&str>, Vec<&Fact>)| {
+        let names = listed(&devices);
+        let finding = if wanted == now {
+            let title = if devices.len() == 1 {
+                format!("{names} is passed through, and that is in force")
+            } else {
+                format!("{names} are passed through, and that is in force")
+            };
+            let cause = "Configured and current owner are both VM Passthru.";
+            Finding::new("host.passthrough-in-force", Status::Pass, Confidence::Proved, &names, &title, cause)
         } else {
-            let title = format!("{device}: configured owner {wanted}, current owner {now}");
+            let title = format!("{names}: configured owner {wanted}, current owner {now}");
             let cause = "The change waits for a reboot of the host, or the configured entry is a stale record.";
-            Finding::new("host.owner-pending", Status::Warn, Confidence::Likely, device, &title, cause).decided_by(
+            Finding::new("host.owner-pending", Status::Warn, Confidence::Likely, &names, &title, cause).decided_by(
                 "Has the host started since the change? Compare with `esxcli hardware pci pcipassthru list`",
             )
         };
-        found.push(shown(finding, &[configured, current]));
-    }
-    found
+        shown(finding, &evidence)
+    };
+    groups.into_iter().map(finding).collect()
 }
 
 /// Kernel settings whose configured value is not in force.
-fn pending(facts: &[Fact]) -> Vec<Finding> {
-    let runtime = of(facts, "runtime");
-    let mut found = Vec::new();
+fn pending(facts: &[Fact]) -> Option<Finding> {
+    let runtime: BTreeMap<&str, &Fact> = of(facts, "runtime").into_iter().collect();
+    let (mut names, mut told, mut evidence) = (Vec::new(), Vec::new(), Vec::new());
     for (name, configured) in of(facts, "configured") {
-        let Some((_, runtime)) = runtime.iter().find(|(other, _)| *other == name) else { continue };
-        if configured.state != runtime.state {
-            let title = format!("{name}: configured {}, in force {}", words(configured), words(runtime));
-            let finding = Finding::new(
-                "host.reboot-pending",
-                Status::Warn,
-                Confidence::Proved,
-                name,
-                &title,
-                "A kernel setting takes effect when the host starts.",
-            );
-            found.push(shown(finding, &[configured, runtime]));
-        }
+        let Some(runtime) = runtime.get(name).filter(|runtime| runtime.state != configured.state) else { continue };
+        names.push(name);
+        told.push(format!("{name}: configured {}, in force {}", words(configured), words(runtime)));
+        evidence.extend([configured, *runtime]);
     }
-    found
+    if names.is_empty() {
+        return None;
+    }
+    let told: Vec<&str> = told.iter().map(String::as_str).collect();
+    let cause = "A kernel setting takes effect when the host starts.";
+    let finding =
+        Finding::new("host.reboot-pending", Status::Warn, Confidence::Proved, &listed(&names), &listed(&told), cause);
+    Some(shown(finding, &evidence))
 }
 
 /// The VMkernel adapter for PVRDMA, and its firewall ruleset.
@@ -266,6 +286,9 @@ fn plain(name: &str) -> String {
     }
 }
 
+/// So many adapters are compared; no host has as many.
+const MOST_ADAPTERS: usize = 256;
+
 /// Two sources that pair an RDMA device with different uplinks.
 fn pairs(facts: &[Fact], lines: &[Line<'_>]) -> Vec<Finding> {
     let listed: Vec<(String, String, &Fact)> = of(facts, "paired-uplink")
@@ -274,18 +297,20 @@ fn pairs(facts: &[Fact], lines: &[Line<'_>]) -> Vec<Finding> {
         .filter(|(device, uplink, _)| device.starts_with("vmrdma") && uplink.starts_with("vmnic"))
         .collect();
     let mut found = Vec::new();
-    for (device, uplink, fact) in &listed {
+    let adapters: Vec<(u32, &str, Vec<String>)> = lines
+        .iter()
+        .filter(|(_, line)| !listed.is_empty() && line.trim_start().starts_with("vmhba"))
+        .take(MOST_ADAPTERS)
+        .map(|(number, line)| (*number, &**line, line.split(|c: char| !c.is_ascii_alphanumeric()).map(plain).collect()))
+        .collect();
+    for (device, uplink, fact) in listed.iter().take(MOST_ADAPTERS) {
         let mut others: Vec<(u32, String, &str)> = Vec::new();
-        for (number, line) in lines {
-            if !line.trim_start().starts_with("vmhba") {
-                continue;
-            }
-            let names: Vec<String> = line.split(|c: char| !c.is_ascii_alphanumeric()).map(plain).collect();
+        for (number, line, names) in &adapters {
             if names.contains(device) {
                 let uplinks = names
                     .iter()
                     .filter(|name| name.strip_prefix("vmnic").is_some_and(|rest| rest.parse::<u32>().is_ok()));
-                others.extend(uplinks.filter(|other| *other != uplink).map(|other| (*number, other.clone(), &**line)));
+                others.extend(uplinks.filter(|other| *other != uplink).map(|other| (*number, other.clone(), *line)));
             }
         }
         let Some((_, other, _)) = others.first() else { continue };

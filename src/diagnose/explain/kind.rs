@@ -135,6 +135,14 @@ pub(super) fn is_rule(line: &str) -> bool {
     line.contains("---") && line.chars().all(|c| c == '-' || c == ' ')
 }
 
+/// True if a line of titles stands above `rule` as esxcli prints it: its titles begin with a capital and it has no tabs. Other
+/// programs draw one long rule, or name their columns in small letters.
+pub(super) fn is_header(before: &str, rule: &str) -> bool {
+    let rule = rule.trim();
+    let bar = !rule.contains(' ') && rule.len() > 40;
+    !bar && !before.contains('\t') && before.trim_start().starts_with(|c: char| c.is_uppercase())
+}
+
 fn of_line(line: &str, before: Option<&str>) -> Option<Kind> {
     let trimmed = line.trim();
     if trimmed.is_empty() {
@@ -186,7 +194,7 @@ fn of_line(line: &str, before: Option<&str>) -> Option<Kind> {
     if is_options(&lower) {
         return Some(Kind::ModuleOptions);
     }
-    if is_rule(line) && before.is_some_and(|before| !before.trim().is_empty()) {
+    if is_rule(line) && before.is_some_and(|before| is_header(before, line)) {
         return Some(Kind::Esxcli);
     }
     if lower.starts_with("unable to complete sysinfo operation") || lower.starts_with("unknown command or namespace") {

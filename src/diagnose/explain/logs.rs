@@ -1,5 +1,7 @@
 //! What messages of logs and of failed commands mean, wherever they stand and however they were broken into lines.
 
+use std::collections::BTreeSet;
+
 use super::parts::Line;
 use super::squeezed::{Place, Squeezed, number};
 use super::{Explained, Kind, Value, kind, value};
@@ -11,7 +13,10 @@ use crate::probe::vmx::Dictionary;
 /// Reads what such messages say.
 pub(super) fn read(explained: &mut Explained, lines: &[Line<'_>]) {
     let text = Squeezed::new(lines);
-    let raw = |line: u32| lines.iter().rev().find(|(number, _)| *number <= line).map_or("", |(_, line)| &**line);
+    let raw = |line: u32| {
+        let after = lines.partition_point(|(number, _)| *number <= line);
+        after.checked_sub(1).map_or("", |at| &*lines[at].1)
+    };
     window(explained, &text, &raw);
     bars(explained, &text, &raw);
     for message in MESSAGES {
@@ -33,7 +38,7 @@ pub(super) fn read(explained: &mut Explained, lines: &[Line<'_>]) {
         if !message.help.is_empty() {
             finding = finding.helped_by(message.help, message.commands, "");
         }
-        for place in places.iter().take(8) {
+        for place in places.iter().take(super::MOST_EVIDENCE) {
             finding = finding.shown(place.line, raw(place.line));
         }
         if let Some(kind) = message.kind {
@@ -56,7 +61,7 @@ fn errors(explained: &mut Explained, lines: &[Line<'_>]) {
     if !explained.kinds.contains(&Kind::VmkernelLog) {
         return;
     }
-    let told: Vec<u32> =
+    let told: BTreeSet<u32> =
         explained.findings.iter().flat_map(|finding| &finding.evidence).filter_map(|shown| shown.line).collect();
     let mut modules: Vec<String> = Vec::new();
     let mut meanings: Vec<String> = Vec::new();

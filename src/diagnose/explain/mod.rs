@@ -16,7 +16,7 @@ mod vmx;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use crate::diagnose::finding::{Confidence, Finding, Status};
+use crate::diagnose::finding::{Confidence, Evidence, Finding, Status};
 use crate::diagnose::myth::{self, Context};
 use crate::fabric::text::clean_line;
 use crate::fabric::{State, Text};
@@ -28,6 +28,9 @@ use parts::{Part, parts};
 const MOST_FACTS: usize = 20_000;
 /// So many findings of one text are told.
 const MOST_FINDINGS: usize = 2_000;
+
+/// So many lines are shown for one finding.
+const MOST_EVIDENCE: usize = 16;
 
 /// A value as it stands in a text.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,8 +102,26 @@ impl Explained {
         for command in finding.remedies.iter_mut().flat_map(|remedy| &mut remedy.commands) {
             *command = clean_line(command);
         }
-        if self.findings.len() < MOST_FINDINGS && !self.findings.contains(&finding) {
-            self.findings.push(finding);
+        let same = |known: &Finding| {
+            known.check == finding.check
+                && known.status == finding.status
+                && known.subject == finding.subject
+                && known.title == finding.title
+                && known.cause == finding.cause
+        };
+        match self.findings.iter().position(same) {
+            Some(at) => add_evidence(&mut self.findings[at], finding.evidence),
+            None if self.findings.len() < MOST_FINDINGS => self.findings.push(finding),
+            None => {}
+        }
+    }
+}
+
+/// Shows further lines for a finding, each once and not too many.
+fn add_evidence(finding: &mut Finding, evidence: Vec<Evidence>) {
+    for shown in evidence {
+        if finding.evidence.len() < MOST_EVIDENCE && !finding.evidence.contains(&shown) {
+            finding.evidence.push(shown);
         }
     }
 }
@@ -204,9 +225,6 @@ fn once(explained: &mut Explained) {
         !(same && told.iter().all(|line| judged.contains(line)))
     });
 }
-
-/// So many lines are shown for one finding.
-const MOST_EVIDENCE: usize = 16;
 
 /// Judges every line against the list of wrong advice: one finding for each piece of it, with all its lines.
 fn judge(explained: &mut Explained, lines: &[(u32, Cow<'_, str>)], context: Context) {

@@ -6,6 +6,9 @@ use std::borrow::Cow;
 use super::kind::is_message;
 use crate::diagnose::myth::is_command;
 
+/// So long is what stands in the brackets of a prompt, at most.
+const LONGEST_PROMPT: usize = 512;
+
 /// A numbered line.
 pub(super) type Line<'a> = (u32, Cow<'a, str>);
 
@@ -72,7 +75,10 @@ fn push(all: &mut [Part<'_>], number: u32, text: &str) {
 /// Where `[user@host:path]` begins and what stands in it.
 fn bracket_prompt(text: &str) -> Option<(usize, &str)> {
     text.match_indices('[').find_map(|(at, _)| {
-        let inside = text[at + 1..].split(']').next()?;
+        // No prompt is longer; and looking to the end from every bracket would take forever in a long line of them.
+        let inside = &text[at + 1..];
+        let end = inside.bytes().take(LONGEST_PROMPT).position(|byte| byte == b']')?;
+        let inside = &inside[..end];
         let (user, host) = inside.split_once('@')?;
         let plain =
             |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-:~/ ".contains(c));

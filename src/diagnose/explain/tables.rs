@@ -38,7 +38,8 @@ pub(super) fn read(explained: &mut Explained, host: Option<&str>, part: &Part<'_
     if !esxi {
         return;
     }
-    let ruled = part.lines.iter().any(|(_, line)| is_rule(line));
+    let above = part.lines.iter().zip(part.lines.iter().skip(1));
+    let ruled = above.into_iter().any(|((_, above), (_, line))| is_rule(line) && super::kind::is_header(above, line));
     let mut tables = if ruled { Table::all(&text, first) } else { Vec::new() };
     if !ruled {
         tables.extend(

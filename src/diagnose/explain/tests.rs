@@ -318,6 +318,58 @@ fn several_pastes_in_one_are_told_apart() {
 }
 
 #[test]
+fn the_same_rule_on_several_lines_is_one_finding() {
+    let lines = |finding: &Finding| finding.evidence.iter().filter_map(|shown| shown.line).collect::<Vec<_>>();
+    let advice = "esxcli hardware pci pcipassthru get -a\n".repeat(6);
+    let explained = explain("-", advice.as_bytes());
+    assert_eq!(checks(&explained), ["host.myth-pcipassthru-get"]);
+    assert_eq!(lines(&explained.findings[0]), [1, 2, 3, 4, 5, 6]);
+    let vmx: String = (0..6).map(|at| format!("pciPassthru{at}.present = \u{201d}TRUE\u{201d}\n")).collect();
+    let explained = explain("-", vmx.as_bytes());
+    let quotes: Vec<&Finding> = explained.findings.iter().filter(|finding| finding.check == "vmx.odd-quotes").collect();
+    assert_eq!((quotes.len(), lines(quotes[0])), (1, vec![1, 2, 3, 4, 5, 6]));
+    let log = "2025-01-19T19:12:20.894Z cpu6:2097709)PCI: 1401: Skipping device reset on 0000:05:00.0 because PCIe link to the device is down.\n".repeat(6);
+    let explained = explain("-", log.as_bytes());
+    assert_eq!(checks(&explained), ["host.pcie-link-down"]);
+    assert_eq!(lines(&explained.findings[0]), [1, 2, 3, 4, 5, 6]);
+    let owner = |bus: usize| {
+        format!(
+            "0000:0{bus}:00.0\n   Address: 0000:0{bus}:00.0\n   Configured Owner: VM Passthru\n   Current Owner: VMkernel\n"
+        )
+    };
+    let list = [owner(1), owner(2), owner(3)].concat();
+    let explained = explain("-", list.as_bytes());
+    assert_eq!(checks(&explained), ["host.owner-pending"]);
+    assert!(explained.findings[0].title.starts_with("0000:01:00.0, 0000:02:00.0, 0000:03:00.0: configured"));
+}
+
+#[test]
+fn a_key_of_a_block_stays_apart_from_the_long_line_above_it() {
+    let explained = explain("-", fixture!("10-dcb-status-two-hosts").as_bytes());
+    assert_eq!(fact(&explained, "vmnic3.sent-pfc-frames"), text("0 0 0 1 0 0 0 0   (Priority 3 active)"));
+    assert_eq!(fact(&explained, "vmnic3.pfc-configuration"), text("0 0 0 1 0 0 0 0  (Priority 3 enabled for RoCE)"));
+}
+
+/// Texts made to be slow: a reading that looks back, or to the end, from every place would take minutes.
+#[test]
+fn large_and_odd_texts_take_no_time() {
+    let begun = std::time::Instant::now();
+    let texts = [
+        "[".repeat(1 << 20),
+        "[root@esx1:~] ".repeat(20_000),
+        "[root@esx1:~] x\nfirmware = \"efi\"\n".repeat(10_000),
+        "cpu1".repeat(200_000),
+        "(vim.vm.X) {\n".repeat(50_000),
+        "\r".repeat(1 << 20),
+        (0..10_000).map(|at| format!("vmnic{at}:\n  PFC Enabled: false\n  Mode: CEE Mode\n")).collect(),
+    ];
+    for text in texts {
+        let _ = explain("-", text.as_bytes());
+    }
+    assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{:?}", begun.elapsed());
+}
+
+#[test]
 fn devices_of_a_dump_are_named() {
     let dump = "[root@esx1:~] vim-cmd vmsvc/device.getdevices 7\n(vim.vm.VirtualHardware) {\n   device = (vim.vm.device.VirtualDevice) [\n      (vim.vm.device.VirtualVmxnet3Vrdma) {\n         key = 4001,\n         deviceInfo = (vim.Description) {\n            label = \"Network adapter 2\",\n            summary = \"DVSwitch\"\n         },\n         macAddress = \"00:50:56:80:00:01\",\n         deviceProtocol = \"rocev2\"\n      },\n      (vim.vm.device.VirtualPCIPassthrough) {\n         key = 13000,\n         deviceInfo = (vim.Description) {\n            label = \"PCI device 0\",\n            summary = \"\"\n         }\n      }\n   ]\n}\n";
     for text in [dump.to_owned(), dump.replace('\n', "\r\n")] {
@@ -464,5 +516,20 @@ proptest::proptest! {
             text.push('\n');
         }
         let _ = explain("-", text.as_bytes());
+    }
+}
+
+#[test]
+fn what_guests_print_is_no_output_of_a_host() {
+    for text in [
+        fixture!("07-ibverbs-driver-warnings-before-banner"),
+        fixture!("25-ib_write_bw-table-mixed-tabs"),
+        fixture!("26-ib_write_bw-gid-decimal"),
+        fixture!("51-ompi-openib-no-preset-parameters"),
+        fixture!("53-ompi-no-openfabrics-schemes-and-no-pml-ucx"),
+        fixture!("58-show_gids-tabs-missing-version"),
+    ] {
+        let explained = explain("-", text.as_bytes());
+        assert!(explained.findings.is_empty() && !explained.kinds.contains(&Kind::Esxcli), "{explained:?}\n{text}");
     }
 }

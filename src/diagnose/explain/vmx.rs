@@ -12,11 +12,7 @@ use crate::probe::vmx::{Content, Dictionary};
 /// Reads the lines. `bytes` is the whole input, read as it is if it `is_whole`: a byte order mark is part of it.
 pub(super) fn read(explained: &mut Explained, bytes: &[u8], is_whole: bool, lines: &[Line<'_>], snapshots: bool) {
     let as_it_is = is_whole && bytes.iter().filter(|byte| **byte == b'\n').count() <= lines.len();
-    let dictionary = if as_it_is && !snapshots {
-        Dictionary::parse(bytes)
-    } else {
-        Dictionary::parse(numbered(lines, snapshots).as_bytes())
-    };
+    let dictionary = if as_it_is && !snapshots { Dictionary::parse(bytes) } else { part(lines, snapshots) };
     let mut seen = BTreeMap::new();
     for entry in dictionary.entries() {
         // A name that stands twice is told with its line; documents have room for one value a name.
@@ -30,6 +26,8 @@ pub(super) fn read(explained: &mut Explained, bytes: &[u8], is_whole: bool, line
         count(explained, &dictionary);
         return;
     }
+    // One finding for each rule, with all lines that break it.
+    let mut found: Vec<Finding> = Vec::new();
     for finding in lint(&Subject { vmx: &dictionary, host: None, snapshots: None }) {
         let (status, confidence) = match (finding.rule.severity, finding.rule.source.weak) {
             (Severity::Error, weak) => (Status::Fail, if weak { Confidence::Likely } else { Confidence::Proved }),
@@ -37,15 +35,15 @@ pub(super) fn read(explained: &mut Explained, bytes: &[u8], is_whole: bool, line
             (Severity::Info, _) => (Status::Info, Confidence::Likely),
         };
         let subject = finding.found.key.clone().unwrap_or_default();
-        let mut shown =
-            Finding::new(finding.rule.id, status, confidence, &subject, finding.rule.title, &finding.found.message);
+        let mut cause = finding.found.message.clone();
+        if let Some(fails) = &finding.found.power_on_fails {
+            cause.push_str(&format!(" At power-on: {fails}"));
+        }
+        let mut shown = Finding::new(finding.rule.id, status, confidence, &subject, finding.rule.title, &cause);
         "vm".clone_into(&mut shown.layer);
         if let Some(line) = finding.found.line {
-            let excerpt = lines.iter().find(|(number, _)| *number == line).map_or("", |(_, text)| &**text);
-            shown.evidence.push(Evidence::of_line(line, excerpt));
-        }
-        if let Some(fails) = &finding.found.power_on_fails {
-            shown.cause = format!("{} At power-on: {fails}", shown.cause);
+            let at = lines.binary_search_by_key(&line, |(number, _)| *number);
+            shown.evidence.push(Evidence::of_line(line, at.map_or("", |at| &*lines[at].1)));
         }
         if !finding.found.fix.is_empty() {
             let commands = finding.found.fix.iter().map(|(key, value)| match value {
@@ -60,26 +58,59 @@ pub(super) fn read(explained: &mut Explained, bytes: &[u8], is_whole: bool, line
                 verify: "rdmascope lint".to_owned(),
             });
         }
-        explained.finding(shown);
+        match found.iter_mut().find(|known| known.check == shown.check && known.status == shown.status) {
+            Some(known) => merge(known, shown),
+            None => found.push(shown),
+        }
+    }
+    for finding in found {
+        explained.finding(finding);
     }
 }
 
-/// The lines at their own numbers, so that the dictionary counts as the input does.
-fn numbered(lines: &[Line<'_>], snapshots: bool) -> String {
-    let mut text = String::new();
-    let mut at = 1;
-    for (number, line) in lines {
-        while at < *number {
-            text.push('\n');
-            at += 1;
-        }
-        // A VMSD is sometimes pasted with a mark of a comment before each line.
-        let line = if snapshots { line.strip_prefix("# ").unwrap_or(line) } else { line };
-        text.push_str(line);
-        text.push('\n');
-        at += 1;
+/// So long is what a finding says of all its lines together, in bytes; further lines are shown without words of their own.
+const LONGEST_CAUSE: usize = 1200;
+
+/// Adds what a rule said of another line.
+fn merge(known: &mut Finding, other: Finding) {
+    if !known.cause.contains(&other.cause) && known.cause.len() + other.cause.len() < LONGEST_CAUSE {
+        known.cause.push(' ');
+        known.cause.push_str(&other.cause);
     }
-    text
+    super::add_evidence(known, other.evidence);
+    for remedy in other.remedies {
+        match known.remedies.first_mut() {
+            Some(first) => {
+                for command in remedy.commands {
+                    if first.commands.len() < MOST_COMMANDS && !first.commands.contains(&command) {
+                        first.commands.push(command);
+                    }
+                }
+            }
+            None => known.remedies.push(remedy),
+        }
+    }
+}
+
+/// So many changes are told for one rule.
+const MOST_COMMANDS: usize = 32;
+
+/// The lines as a file of their own, that keep the numbers they have in the input.
+fn part(lines: &[Line<'_>], snapshots: bool) -> Dictionary {
+    let mut text = String::new();
+    for (_, line) in lines {
+        // A VMSD is sometimes pasted with a mark of a comment before each line.
+        text.push_str(if snapshots { line.strip_prefix("# ").unwrap_or(line) } else { line });
+        text.push('\n');
+    }
+    let mut dictionary = Dictionary::parse(text.as_bytes());
+    for (read, (number, _)) in dictionary.lines.iter_mut().zip(lines) {
+        read.number = *number;
+        if let Content::Entry(entry) = &mut read.content {
+            entry.line = *number;
+        }
+    }
+    dictionary
 }
 
 /// Keys whose values are nobody's business.

@@ -149,7 +149,10 @@ fn lines_of(text: &str, first: u32) -> Vec<Line<'_>> {
         }
         let before = std::mem::replace(&mut length, if wrapped { line.chars().count() } else { 0 });
         // A key is never broken off so that three blanks stand before the rest.
-        if wrapped && !after_blank && depth < 3 && before > 0 && lines::is_rest_of(before, line) {
+        let is_rest = wrapped && !after_blank && depth < 3 && before > 0 && lines::is_rest_of(before, line);
+        // Nor does the rest of a line stand as far right as the keys around it and have a colon too.
+        let is_key = depth > 0 && found.last().is_some_and(|above| above.depth == depth) && trimmed.contains(": ");
+        if is_rest && !is_key {
             if let Some(above) = found.last_mut() {
                 let whole = above.whole.get_or_insert_with(|| above.text.to_owned());
                 // A line of the full width was broken in the middle of a word, or behind the blank that `trim_end` took.
@@ -202,6 +205,9 @@ mod tests {
         let titles: Vec<&str> = blocks.iter().map(|block| block.title).collect();
         assert_eq!(titles, ["vmnic3", "vmnic4", "vmnic5", "vmnic6"]);
         assert_eq!(blocks[2].get(&["Mode"]), Some("CEE Mode (not IEEE)"));
+        // A long line with a short key below it was not broken there.
+        assert_eq!(blocks[0].get(&["PFC Configuration"]), Some("0 0 0 1 0 0 0 0  (Priority 3 enabled for RoCE)"));
+        assert_eq!(blocks[1].get(&["Sent PFC Frames"]), Some("0 0 0 1 0 0 0 0   (Priority 3 active)"));
     }
 
     /// The layout of facts/esxi.md 2.12 and 2.16.

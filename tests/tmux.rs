@@ -157,7 +157,8 @@ fn it_follows_a_storm_of_sizes() {
 #[test]
 fn a_recording_is_replayed() {
     let Some(tmux) = Tmux::start("a_recording_is_replayed", "") else { return };
-    tmux.run("--record \"$HOME/x.rec\" demo");
+    // Without hosts: all guests stand on a screen of 24 lines.
+    tmux.run("--record \"$HOME/x.rec\" demo --scenario healthy");
     tmux.sees("the lab", |view| words::is_up(view, "pv-a") && words::is_up(view, "vf-a"));
     tmux.client.keys(words::EVENTS);
     tmux.sees("the events", |view| view.has("connected: "));

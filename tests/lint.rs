@@ -352,5 +352,5 @@ fn the_rules_are_listed_with_what_they_rest_on() {
     assert_eq!((status, err.as_str()), (0, ""));
     assert!(out.starts_with("vmx.no-equals  error\n  A line has no '='") && out.lines().all(|line| line.len() <= 80));
     let (status, _, err) = run(folder.path(), &["--rules", "--format", "json"], "");
-    assert!(status == 2 && err.contains("--rules prints text only"), "{err}");
+    assert!(status == 2 && err.contains("--rules: prints text only"), "{err}");
 }

@@ -210,7 +210,11 @@ fn reading_takes_a_tenth_of_the_time_of_the_agent() {
     let (engine, mut messages) = engine(lab.plan("esx01").expect("a host"));
     listen(&mut messages, Duration::from_secs(5));
     let first = lab.served("esx01").expect("a host");
-    listen(&mut messages, Duration::from_secs(20));
+    listen(&mut messages, Duration::from_secs(15));
+    // A machine under load answers more slowly, so the host is left alone for longer.
+    while lab.served("esx01").expect("a host").by_agent == first.by_agent && began.elapsed() < 3 * PATIENCE {
+        listen(&mut messages, Duration::from_millis(200));
+    }
     let (served, elapsed) = (lab.served("esx01").expect("a host"), began.elapsed());
     engine.shutdown();
     assert!(first.by_agent > 20, "everything was read: {first:?}");

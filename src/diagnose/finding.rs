@@ -132,18 +132,21 @@ impl Finding {
     }
 
     /// With a line of the input that shows it.
+    #[must_use]
     pub fn shown(mut self, line: u32, excerpt: &str) -> Self {
         self.evidence.push(Evidence::of_line(line, excerpt));
         self
     }
 
     /// With what would settle it.
+    #[must_use]
     pub fn decided_by(mut self, decide: &str) -> Self {
         decide.clone_into(&mut self.decide);
         self
     }
 
     /// With something that helps.
+    #[must_use]
     pub fn helped_by(mut self, title: &str, commands: &[&str], verify: &str) -> Self {
         self.remedies.push(Remedy {
             title: title.to_owned(),

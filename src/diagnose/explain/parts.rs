@@ -77,7 +77,7 @@ fn bracket_prompt(text: &str) -> Option<(usize, &str)> {
     text.match_indices('[').find_map(|(at, _)| {
         // No prompt is longer; and looking to the end from every bracket would take forever in a long line of them.
         let inside = &text[at + 1..];
-        let end = inside.bytes().take(LONGEST_PROMPT).position(|byte| byte == b']')?;
+        let end = inside.bytes().take(LONGEST_PROMPT).position(|byte| matches!(byte, b']' | b'['))?;
         let inside = &inside[..end];
         let (user, host) = inside.split_once('@')?;
         let plain =

@@ -11,7 +11,7 @@ use crate::probe::vmx::{Content, Dictionary};
 
 /// Reads the lines. `bytes` is the whole input, read as it is if it `is_whole`: a byte order mark is part of it.
 pub(super) fn read(explained: &mut Explained, bytes: &[u8], is_whole: bool, lines: &[Line<'_>], snapshots: bool) {
-    let as_it_is = is_whole && bytes.iter().filter(|byte| **byte == b'\n').count() <= lines.len();
+    let as_it_is = is_whole && bytes.split(|byte| *byte == b'\n').count() <= lines.len() + 1;
     let dictionary = if as_it_is && !snapshots { Dictionary::parse(bytes) } else { part(lines, snapshots) };
     let mut seen = BTreeMap::new();
     for entry in dictionary.entries() {

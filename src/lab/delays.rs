@@ -28,6 +28,7 @@ impl Delays {
     }
 
     /// The same with another cost of what asks the management agent of an ESXi host.
+    #[must_use]
     pub fn with_agent(self, cost: Duration) -> Self {
         Self { by_agent: cost, ..self }
     }

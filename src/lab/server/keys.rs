@@ -78,7 +78,7 @@ impl Credential {
     /// Writes the secret of machines that ask for one; gives the command that prints it.
     pub fn write_secret(&self, secret: &str) -> io::Result<Vec<String>> {
         self.write(SECRET_FILE, format!("{secret}\n").as_bytes())?;
-        Ok(vec!["cat".to_owned(), self.folder.path().join(SECRET_FILE).display().to_string()])
+        Ok(vec!["/bin/cat".to_owned(), self.folder.path().join(SECRET_FILE).display().to_string()])
     }
 
     /// Writes the file of known host keys and OpenSSH's configuration; gives the text of the latter.

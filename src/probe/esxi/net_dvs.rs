@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn vlan_teaming_link_and_statistics_of_each_port() {
-        let flat: String = LIST.lines().map(|line| format!("{}\n", line.trim())).collect();
+        let flat = LIST.lines().map(|line| format!("{}\n", line.trim())).collect::<Vec<_>>().concat();
         for text in [LIST.to_owned(), with_carriage_returns(LIST), flat] {
             let facts = run(&PROBE, &[(&text, "", 0)]);
             for (number, attribute, wanted) in [

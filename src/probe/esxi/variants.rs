@@ -67,7 +67,7 @@ vmnic2  0000:5e:00.0  nmlx5_core  Up            Up           100000  Full    ec:
 NIC     Pause Params Supported  Pause RX  Pause TX  Auto Negotiation  Auto Negotiation Resolution Avail
 ------  ----------------------  --------  --------  ----------------  ---------------------------------
 vmnic0                    true      true     false             false                              false
-vmnic1                   false     false     false             false                              false
+vmnic1                    true     false      true             false                              false
 ",
         renamed: ("Pause TX", Attribute::PauseTx),
         key: None,

@@ -428,7 +428,9 @@ fn rulesets(state: &State, wanted: Option<&str>) -> Result<String, String> {
     let mut titles = vec![Column::Left("Name"), Column::Right("Enabled")];
     if state.release == Release::Eight {
         titles.extend([Column::Right("Enable/Disable configurable"), Column::Right("Allowed IP configurable")]);
-        rows.iter_mut().for_each(|row| row.extend([truth(true), truth(true)]));
+        for row in &mut rows {
+            row.extend([truth(true), truth(true)]);
+        }
     }
     Ok(table(&titles, &rows))
 }

@@ -264,7 +264,9 @@ pub fn vibs(state: &State) -> String {
         vibs.iter().map(|(name, version, vendor, level)| row([name, version, vendor, level, date])).collect();
     if state.release == Release::Eight {
         titles.push(Column::Left("Platforms"));
-        rows.iter_mut().for_each(|row| row.push("host".to_owned()));
+        for row in &mut rows {
+            row.push("host".to_owned());
+        }
     }
     table(&titles, &rows)
 }

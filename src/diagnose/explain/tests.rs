@@ -324,8 +324,8 @@ fn the_same_rule_on_several_lines_is_one_finding() {
     let explained = explain("-", advice.as_bytes());
     assert_eq!(checks(&explained), ["host.myth-pcipassthru-get"]);
     assert_eq!(lines(&explained.findings[0]), [1, 2, 3, 4, 5, 6]);
-    let vmx: String = (0..6).map(|at| format!("pciPassthru{at}.present = \u{201d}TRUE\u{201d}\n")).collect();
-    let explained = explain("-", vmx.as_bytes());
+    let vmx: Vec<String> = (0..6).map(|at| format!("pciPassthru{at}.present = \u{201d}TRUE\u{201d}\n")).collect();
+    let explained = explain("-", vmx.concat().as_bytes());
     let quotes: Vec<&Finding> = explained.findings.iter().filter(|finding| finding.check == "vmx.odd-quotes").collect();
     assert_eq!((quotes.len(), lines(quotes[0])), (1, vec![1, 2, 3, 4, 5, 6]));
     let log = "2025-01-19T19:12:20.894Z cpu6:2097709)PCI: 1401: Skipping device reset on 0000:05:00.0 because PCIe link to the device is down.\n".repeat(6);
@@ -361,12 +361,15 @@ fn large_and_odd_texts_take_no_time() {
         "cpu1".repeat(20_000),
         "(vim.vm.X) {\n".repeat(4_000),
         "\r".repeat(1 << 15),
-        (0..1_000).map(|at| format!("vmnic{at}:\n  PFC Enabled: false\n  Mode: CEE Mode\n")).collect(),
+        (0..1_000)
+            .map(|at| format!("vmnic{at}:\n  PFC Enabled: false\n  Mode: CEE Mode\n"))
+            .collect::<Vec<_>>()
+            .concat(),
     ];
     for text in texts {
         let _ = explain("-", text.as_bytes());
     }
-    assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < std::time::Duration::from_mins(1), "{:?}", begun.elapsed());
 }
 
 #[test]
@@ -391,6 +394,8 @@ fn fact(explained: &Explained, name: &str) -> Option<State<Value>> {
     explained.facts.iter().find(|fact| fact.name.as_str() == name).map(|fact| fact.state.clone())
 }
 
+// As `fact` gives it.
+#[allow(clippy::unnecessary_wraps)]
 fn text(word: &str) -> Option<State<Value>> {
     Some(State::Known(Value::Text(Text::new(word))))
 }

@@ -139,8 +139,9 @@ pub(super) fn is_rule(line: &str) -> bool {
 /// programs draw one long rule, or name their columns in small letters.
 pub(super) fn is_header(before: &str, rule: &str) -> bool {
     let rule = rule.trim();
+    let before = before.trim_start_matches('\u{feff}').trim_start();
     let bar = !rule.contains(' ') && rule.len() > 40;
-    !bar && !before.contains('\t') && before.trim_start().starts_with(|c: char| c.is_uppercase())
+    !bar && !before.contains('\t') && before.starts_with(|c: char| c.is_uppercase())
 }
 
 fn of_line(line: &str, before: Option<&str>) -> Option<Kind> {

@@ -41,7 +41,8 @@ pub(super) fn read(explained: &mut Explained, host: Option<&str>, part: &Part<'_
     let above = part.lines.iter().zip(part.lines.iter().skip(1));
     let ruled = above.into_iter().any(|((_, above), (_, line))| is_rule(line) && super::kind::is_header(above, line));
     let mut tables = if ruled { Table::all(&text, first) } else { Vec::new() };
-    if !ruled {
+    // A table with the rule of another program is none of these.
+    if !part.lines.iter().any(|(_, line)| is_rule(line)) {
         tables.extend(
             KNOWN.iter().find_map(|titles| Table::read(&text, first, titles)).filter(|table| table.titles().len() > 1),
         );

@@ -324,13 +324,8 @@ fn the_same_rule_on_several_lines_is_one_finding() {
     let explained = explain("-", advice.as_bytes());
     assert_eq!(checks(&explained), ["host.myth-pcipassthru-get"]);
     assert_eq!(lines(&explained.findings[0]), [1, 2, 3, 4, 5, 6]);
-<<<<<<< HEAD
     let vmx = (0..6).map(|at| format!("pciPassthru{at}.present = \u{201d}TRUE\u{201d}\n")).collect::<Vec<_>>().concat();
     let explained = explain("-", vmx.as_bytes());
-=======
-    let vmx: Vec<String> = (0..6).map(|at| format!("pciPassthru{at}.present = \u{201d}TRUE\u{201d}\n")).collect();
-    let explained = explain("-", vmx.concat().as_bytes());
->>>>>>> explain
     let quotes: Vec<&Finding> = explained.findings.iter().filter(|finding| finding.check == "vmx.odd-quotes").collect();
     assert_eq!((quotes.len(), lines(quotes[0])), (1, vec![1, 2, 3, 4, 5, 6]));
     let log = "2025-01-19T19:12:20.894Z cpu6:2097709)PCI: 1401: Skipping device reset on 0000:05:00.0 because PCIe link to the device is down.\n".repeat(6);
@@ -399,12 +394,7 @@ fn fact(explained: &Explained, name: &str) -> Option<State<Value>> {
     explained.facts.iter().find(|fact| fact.name.as_str() == name).map(|fact| fact.state.clone())
 }
 
-<<<<<<< HEAD
 #[allow(clippy::unnecessary_wraps, reason = "compared with what `fact` gives")]
-=======
-// As `fact` gives it.
-#[allow(clippy::unnecessary_wraps)]
->>>>>>> explain
 fn text(word: &str) -> Option<State<Value>> {
     Some(State::Known(Value::Text(Text::new(word))))
 }

@@ -1,5 +1,5 @@
 //! The hosts of the lab: two ESXi hosts, 7.0 U3 and 8.0 U3, with a distributed switch over one ConnectX each and four VMs,
-//! of which two are guests of the lab. Every answer is rendered from one [`state::State`] by a form that names the section
+//! of which two are guests of the lab. Every answer is rendered from one `State` by a form that names the section
 //! of the facts or the capture that it was made after.
 
 #![allow(

@@ -18,6 +18,7 @@ use crate::fabric::{
     Attribute, Change, Entity, EntityId, QueuePairState, Report, Sample, SourceId, State, TargetId, Text, Timestamp,
     Value,
 };
+use crate::probe::linux::kernel_log::{self, Unstamped};
 use crate::probe::linux::{queue_pairs, stream};
 
 /// Takes in one message.
@@ -171,6 +172,7 @@ fn reported(model: &mut Model, at: Timestamp, report: &Report) {
     if !model.targets.contains_key(&report.target) {
         return; // it was closed while this was on its way
     }
+    let unstamped = unstamped_messages(model, report);
     for observation in &report.observations {
         model.raw.keep(observation);
     }
@@ -184,8 +186,27 @@ fn reported(model: &mut Model, at: Timestamp, report: &Report) {
     let changes = model.fabric.apply(report);
     model.fabric_changed();
     tell_changes(model, at, &changes);
+    tell_unstamped(model, at, report, unstamped);
     if report.probe.as_str() == queue_pairs::PROBE.name {
         count_queue_pairs(model, at, report);
+    }
+}
+
+/// Kernel messages that came since the log was read last and have no stamp to tell them from others.
+fn unstamped_messages(model: &Model, report: &Report) -> Vec<Unstamped> {
+    let [now] = &report.observations[..] else { return Vec::new() };
+    if report.probe.as_str() != kernel_log::PROBE.name {
+        return Vec::new();
+    }
+    let before = model.raw.newest_good(&report.target, &now.source);
+    before.map(|before| kernel_log::unstamped_since(before, now)).unwrap_or_default()
+}
+
+fn tell_unstamped(model: &mut Model, at: Timestamp, report: &Report, messages: Vec<Unstamped>) {
+    let Some(observation) = report.observations.first().filter(|_| !messages.is_empty()) else { return };
+    model.raw.cite(&observation.reference());
+    for message in messages {
+        model.events.push(changes::unstamped(&model.fabric, at, report, &message));
     }
 }
 

@@ -4,7 +4,7 @@
 use super::action::{self};
 use super::changes;
 use super::condition;
-use super::connection::{Connection, Problem};
+use super::connection::Connection;
 use super::effect::Effect;
 use super::events::Event;
 use super::live::{QUEUE_PAIR_ERROR_SERIES, QUEUE_PAIR_SERIES};
@@ -139,9 +139,9 @@ fn connected(model: &mut Model, id: &TargetId, at: Timestamp, connection: &Conne
                 return;
             }
             target.told_problem = Some(problem.clone());
-            (Severity::Error, without_name(id, problem))
+            (Severity::Error, problem.to_string())
         }
-        Connection::Failed { problem } => (Severity::Error, without_name(id, problem)),
+        Connection::Failed { problem } => (Severity::Error, problem.to_string()),
         Connection::Waiting | Connection::Connecting { .. } | Connection::Asking => return,
     };
     if matches!(before, Connection::Connected { .. }) && !connection.is_up() {
@@ -149,13 +149,6 @@ fn connected(model: &mut Model, id: &TargetId, at: Timestamp, connection: &Conne
         model.series.gap(id, at);
     }
     tell(model, at, Some(id), severity, text);
-}
-
-/// What a problem says; the list of events names the target already.
-fn without_name(id: &TargetId, problem: &Problem) -> String {
-    let text = problem.to_string();
-    let rest = text.strip_prefix(id.as_str()).and_then(|rest| rest.strip_prefix(": "));
-    rest.map_or_else(|| text.clone(), ToOwned::to_owned)
 }
 
 /// What a target is on which a probe was read.

@@ -354,7 +354,7 @@ pub async fn run<L: Link>(
                 if turns.serialise() {
                     one_channel(outlet, &why).await;
                 } else if refusals > MOST_REFUSALS {
-                    return refused(target, &why);
+                    return refused(&why);
                 }
                 sleep(REFUSAL_WAIT).await;
             }

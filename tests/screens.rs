@@ -167,7 +167,7 @@ fn a_question_and_a_target_that_failed() {
             at: at(60),
             connection: Connection::Failed {
                 problem: Problem::new(
-                    "softroce2 refused the login of root",
+                    "refused the login of root",
                     "none of the offered keys is in its authorized_keys",
                     "add the key there, then press R",
                 ),

@@ -7,7 +7,10 @@ use super::events::Event;
 use super::format;
 use super::message::Severity;
 use crate::fabric::attribute::Class;
-use crate::fabric::{Attribute, Change, Entity, EntityId, Fabric, QueuePairState, Reading, State, Timestamp, Value};
+use crate::fabric::{
+    Attribute, Change, Entity, EntityId, Fabric, Fact, QueuePairState, Reading, Report, State, Text, Timestamp, Value,
+};
+use crate::probe::linux::kernel_log::Unstamped;
 
 /// What is said of a target that started anew.
 pub const REBOOTED: &str = "was rebooted: counters start anew";
@@ -95,15 +98,12 @@ fn event(at: Timestamp, id: &EntityId, severity: Severity, text: String, evidenc
 
 fn appearance(fabric: &Fabric, at: Timestamp, id: &EntityId) -> Option<Event> {
     match &id.entity {
+        // Without a stamp its number says nothing of whether it is new.
+        Entity::KernelMessage { stamp: 0, .. } => None,
         Entity::KernelMessage { .. } => {
             let reading = fabric.reading(id, Attribute::Message)?;
             let message = reading.state.known()?;
-            let severity = match fabric.text(id, Attribute::Severity) {
-                Some("error") => Severity::Error,
-                Some("warning") => Severity::Warning,
-                _ => Severity::Info,
-            };
-            Some(event(at, id, severity, format!("kernel: {message}"), Some(reading)))
+            Some(event(at, id, severity_of_message(fabric, id), format!("kernel: {message}"), Some(reading)))
         }
         Entity::Gid { .. } => {
             let reading = fabric.reading(id, Attribute::GidValue)?;
@@ -116,6 +116,37 @@ fn appearance(fabric: &Fabric, at: Timestamp, id: &EntityId) -> Option<Event> {
         Entity::Module(name) => Some(event(at, id, Severity::Info, format!("module {name} was loaded"), None)),
         Entity::Package(name) => Some(event(at, id, Severity::Info, format!("package {name} was installed"), None)),
         _ => None,
+    }
+}
+
+fn severity_of_message(fabric: &Fabric, id: &EntityId) -> Severity {
+    match fabric.text(id, Attribute::Severity) {
+        Some("error") => Severity::Error,
+        Some("warning") => Severity::Warning,
+        _ => Severity::Info,
+    }
+}
+
+/// The event of a kernel message without a stamp, which a report that was just taken in tells.
+pub fn unstamped(fabric: &Fabric, at: Timestamp, report: &Report, message: &Unstamped) -> Event {
+    let text = Text::new(&message.text);
+    // The facts keep the first and the last of the same words.
+    let says = |fact: &&Fact| {
+        fact.attribute == Attribute::Message
+            && fact.reading.state.known().and_then(Value::as_text).is_some_and(|said| *said == text)
+    };
+    let fact = report.facts.iter().rfind(says);
+    let id = fact.map(|fact| EntityId::new(&report.target, fact.entity.clone()));
+    let times = if message.times > 1 { format!("{} times, ", message.times) } else { String::new() };
+    Event {
+        number: 0,
+        at,
+        target: Some(report.target.clone()),
+        severity: id.as_ref().map_or(Severity::Info, |id| severity_of_message(fabric, id)),
+        text: format!("kernel: {text} ({times}without a time of its own: this is when it was read)"),
+        entity: id,
+        evidence: report.observations.first().map(|observation| observation.reference()),
+        line: message.line,
     }
 }
 
@@ -187,4 +218,51 @@ fn changed(
         format!("{what}: {} -> {}", format::state(attribute, before), format::state(attribute, now)),
         fabric.reading(id, attribute),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::model::{Model, Options, Target, TargetKind};
+    use super::super::{Message, update};
+    use super::*;
+    use crate::fabric::{Observation, SourceId, TargetId};
+    use crate::probe::linux::kernel_log;
+
+    #[test]
+    fn kernel_messages_without_stamps_are_told_as_they_come() {
+        let target = TargetId::new("guest-a");
+        let at = |second| Timestamp::from_second(second).expect("a small number");
+        let targets = vec![(target.clone(), Target::new(TargetKind::Linux))];
+        let mut model = Model::new(targets, Options::default(), at(0));
+        let mut read = |second: i64, log: &str| {
+            let observation = Observation {
+                target: target.clone(),
+                sequence: second.unsigned_abs(),
+                ..Observation::of_text("linux.dmesg", log)
+            };
+            let observations = vec![Arc::new(observation)];
+            let facts = (kernel_log::PROBE.parse)(&observations);
+            let probe = SourceId::new(kernel_log::PROBE.name);
+            let report = Report { target: target.clone(), probe, observations, facts };
+            let known = model.events.len();
+            update(&mut model, Message::Report { at: at(second), report });
+            let told = model.events.iter().skip(known);
+            told.map(|event| (event.at, event.severity, event.line, event.text.clone())).collect::<Vec<_>>()
+        };
+        let xid = "NVRM: Xid (PCI:0000:01:00): 79, fallen off the bus";
+        assert!(read(1, "mlx5_core one\nmlx5_core two\n").is_empty(), "what was there is no event");
+        assert!(read(2, "mlx5_core one\nmlx5_core two\n").is_empty());
+        let untimed = |text: &str| format!("kernel: {text} (without a time of its own: this is when it was read)");
+        assert_eq!(
+            read(3, &format!("mlx5_core two\n{xid}\nmlx5_core one\n")),
+            [(at(3), Severity::Error, 2, untimed(xid)), (at(3), Severity::Info, 3, untimed("mlx5_core one"))],
+        );
+        let again = read(4, &format!("{xid}\nmlx5_core one\n{xid}\n{xid}\n[   12.345678] mlx5_core late\n"));
+        let texts: Vec<&str> = again.iter().map(|(.., text)| text.as_str()).collect();
+        assert_eq!(texts[0], "kernel: mlx5_core late", "{texts:?}");
+        assert!(texts[1].ends_with("(2 times, without a time of its own: this is when it was read)"), "{texts:?}");
+        assert_eq!(texts.len(), 2, "{texts:?}");
+    }
 }

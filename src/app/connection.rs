@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::fabric::{Text, Timestamp};
 
-/// Something that went wrong, told so that the reader can act: what happened, the likely cause, the next step.
+/// Something that went wrong at one target, told so that the reader can act: what happened, the likely cause, the next
+/// step. It is always shown beside the target's name, or below it, and does not name it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
-    /// What happened.
+    /// What happened, as it goes on behind the name: `connection refused (10.0.0.1:22)`, `is a macOS system`.
     pub what: Text,
     /// The likely cause; empty where nothing honest can be said.
     pub cause: Text,

@@ -65,6 +65,28 @@ impl Context {
         matches!(self, Self::Palette | Self::Filter | Self::Secret)
     }
 
+    /// True where the tree or a panel has the keys: no overlay, no question and no line of text lies over them.
+    pub fn is_panel(self) -> bool {
+        match self {
+            Self::Global
+            | Self::Tree
+            | Self::Host
+            | Self::Vm
+            | Self::Guest
+            | Self::Live
+            | Self::Events
+            | Self::Replay => true,
+            Self::Help
+            | Self::Evidence
+            | Self::Settings
+            | Self::Marks
+            | Self::Palette
+            | Self::Filter
+            | Self::Prompt
+            | Self::Secret => false,
+        }
+    }
+
     /// The name of its table in a key map.
     pub fn name(self) -> &'static str {
         match self {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fabric::{Observation, ObservationRef, SourceId, TargetId};
+use crate::fabric::{Observation, ObservationRef, Outcome, SourceId, TargetId};
 
 /// How many cited observations are kept beside the newest ones.
 const KEPT_CITED: usize = 200;
@@ -63,6 +63,13 @@ impl RawStore {
             .flatten()
             .chain(&self.cited)
             .find(|observation| observation.reference() == *reference)
+    }
+
+    /// The newest observation of a source that ended well, if it is still at hand.
+    pub fn newest_good(&self, target: &TargetId, source: &SourceId) -> Option<&Arc<Observation>> {
+        let kept = self.sources.get(&(target.clone(), source.clone()))?;
+        let mut both = [&kept.last, &kept.previous_different].into_iter().flatten();
+        both.find(|observation| observation.outcome == Outcome::Exit(0))
     }
 
     /// The newest observation of a source.

@@ -4,7 +4,7 @@
 use super::action::{self};
 use super::changes;
 use super::condition;
-use super::connection::{Connection, Problem};
+use super::connection::Connection;
 use super::effect::Effect;
 use super::events::Event;
 use super::live::{QUEUE_PAIR_ERROR_SERIES, QUEUE_PAIR_SERIES};
@@ -18,6 +18,7 @@ use crate::fabric::{
     Attribute, Change, Entity, EntityId, QueuePairState, Report, Sample, SourceId, State, TargetId, Text, Timestamp,
     Value,
 };
+use crate::probe::linux::kernel_log::{self, Unstamped};
 use crate::probe::linux::{queue_pairs, stream};
 
 /// Takes in one message.
@@ -138,9 +139,9 @@ fn connected(model: &mut Model, id: &TargetId, at: Timestamp, connection: &Conne
                 return;
             }
             target.told_problem = Some(problem.clone());
-            (Severity::Error, without_name(id, problem))
+            (Severity::Error, problem.to_string())
         }
-        Connection::Failed { problem } => (Severity::Error, without_name(id, problem)),
+        Connection::Failed { problem } => (Severity::Error, problem.to_string()),
         Connection::Waiting | Connection::Connecting { .. } | Connection::Asking => return,
     };
     if matches!(before, Connection::Connected { .. }) && !connection.is_up() {
@@ -148,13 +149,6 @@ fn connected(model: &mut Model, id: &TargetId, at: Timestamp, connection: &Conne
         model.series.gap(id, at);
     }
     tell(model, at, Some(id), severity, text);
-}
-
-/// What a problem says; the list of events names the target already.
-fn without_name(id: &TargetId, problem: &Problem) -> String {
-    let text = problem.to_string();
-    let rest = text.strip_prefix(id.as_str()).and_then(|rest| rest.strip_prefix(": "));
-    rest.map_or_else(|| text.clone(), ToOwned::to_owned)
 }
 
 /// What a target is on which a probe was read.
@@ -171,6 +165,7 @@ fn reported(model: &mut Model, at: Timestamp, report: &Report) {
     if !model.targets.contains_key(&report.target) {
         return; // it was closed while this was on its way
     }
+    let unstamped = unstamped_messages(model, report);
     for observation in &report.observations {
         model.raw.keep(observation);
     }
@@ -184,8 +179,27 @@ fn reported(model: &mut Model, at: Timestamp, report: &Report) {
     let changes = model.fabric.apply(report);
     model.fabric_changed();
     tell_changes(model, at, &changes);
+    tell_unstamped(model, at, report, unstamped);
     if report.probe.as_str() == queue_pairs::PROBE.name {
         count_queue_pairs(model, at, report);
+    }
+}
+
+/// Kernel messages that came since the log was read last and have no stamp to tell them from others.
+fn unstamped_messages(model: &Model, report: &Report) -> Vec<Unstamped> {
+    let [now] = &report.observations[..] else { return Vec::new() };
+    if report.probe.as_str() != kernel_log::PROBE.name {
+        return Vec::new();
+    }
+    let before = model.raw.newest_good(&report.target, &now.source);
+    before.map(|before| kernel_log::unstamped_since(before, now)).unwrap_or_default()
+}
+
+fn tell_unstamped(model: &mut Model, at: Timestamp, report: &Report, messages: Vec<Unstamped>) {
+    let Some(observation) = report.observations.first().filter(|_| !messages.is_empty()) else { return };
+    model.raw.cite(&observation.reference());
+    for message in messages {
+        model.events.push(changes::unstamped(&model.fabric, at, report, &message));
     }
 }
 

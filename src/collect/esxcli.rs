@@ -201,7 +201,7 @@ impl Tool {
                     sequence: sequence.next(),
                     command: Arc::from(format!("{tool} system version get")),
                     at: attempt.at,
-                    duration: attempt.took,
+                    duration: Some(attempt.took),
                     outcome: attempt.outcome.clone(),
                     stdout: Arc::from(attempt.stdout.as_str()),
                     stderr: Arc::from(attempt.stderr.as_str()),

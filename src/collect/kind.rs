@@ -43,7 +43,7 @@ pub async fn recognise(remote: &impl Remote, target: &TargetId) -> Result<System
         Ok(Err(error)) => return Err(refused(target, &error)),
         Err(_) => {
             return Err(Failure::passing(Problem::new(
-                &format!("{target} is connected, but did not answer `{QUESTION}` within {} s", DEADLINE.as_secs()),
+                &format!("is connected, but did not answer `{QUESTION}` within {} s", DEADLINE.as_secs()),
                 "the machine is overloaded or hangs, or what answers there is no shell",
                 &format!("try `ssh {target} {QUESTION}` by hand"),
             )));
@@ -54,7 +54,7 @@ pub async fn recognise(remote: &impl Remote, target: &TargetId) -> Result<System
     match text.lines().map(str::trim).find_map(system) {
         Some(Answered::Readable(system)) => Ok(system),
         Some(Answered::Other { what, next_step }) => Err(Failure::lasting(Problem::new(
-            &format!("{target} is {what}"),
+            &format!("is {what}"),
             "this version reads Linux guests and ESXi hosts only",
             next_step,
         ))),
@@ -106,21 +106,21 @@ async fn ask(remote: &impl Remote) -> Result<Answer, TransportError> {
 
 /// What it means that the very first command could not be started.
 pub fn refused(target: &TargetId, error: &TransportError) -> Failure {
-    let cannot_run = format!("{target} lets this login in, but runs no commands for it");
+    let cannot_run = "lets this login in, but runs no commands for it";
     match error {
         TransportError::ChannelRefused(why) => Failure::lasting(Problem::new(
-            &cannot_run,
+            cannot_run,
             &format!("it refused the first channel ({why}); MaxSessions 0 in its sshd_config does that"),
             "use a login that may run commands, or raise MaxSessions there",
         )),
         TransportError::ExecRefused => Failure::lasting(Problem::new(
-            &cannot_run,
+            cannot_run,
             "the account or the device allows no commands over SSH",
             "use a login that may run commands",
         )),
         TransportError::Closed | TransportError::TimedOut(_) | TransportError::Protocol(_) => {
             Failure::passing(Problem::new(
-                &format!("{target} closed the connection before it ran a command"),
+                "closed the connection before it ran a command",
                 &error.to_string(),
                 &format!("try `ssh {target} {QUESTION}` by hand"),
             ))
@@ -137,9 +137,9 @@ fn unknown(target: &TargetId, answer: &Answer) -> Failure {
 pub fn no_shell(target: &TargetId, command: &str, status: Option<u32>, said: &Text) -> Failure {
     let ended = status.map_or(String::new(), |status| format!(" and ended with status {status}"));
     let what = if said.is_empty() {
-        format!("{target} did not run `{command}`: it said nothing{ended}")
+        format!("did not run `{command}`: it said nothing{ended}")
     } else {
-        format!("{target} did not run `{command}`: it said \"{said}\"{ended}")
+        format!("did not run `{command}`: it said \"{said}\"{ended}")
     };
     let cause = match status {
         Some(127) => "that program is not there (/bin/sh and uname are needed), or the login has a restricted shell",

@@ -146,7 +146,6 @@ impl<C: Connector> Poller<C> {
     /// Everything that happens over one connection.
     async fn session(&mut self, link: &C::Link, samples: &mut Samples, sequence: &Sequence) -> SessionEnd {
         let (turns, delivered, read_now) = (Turns::default(), Delivered::default(), Notify::new());
-        let target = self.outlet.target().clone();
         let commands = async {
             loop {
                 match recv(&mut self.commands).await {
@@ -174,7 +173,7 @@ impl<C: Connector> Poller<C> {
             () = self.cancelled.cancelled() => SessionEnd::Cancelled,
             () = commands => SessionEnd::Asked,
             why = link.closed() => SessionEnd::Failed(Failure::passing(Problem::new(
-                &format!("the connection to {target} was lost"),
+                "the connection was lost",
                 &why,
                 "it is tried again by itself",
             ))),

@@ -66,7 +66,7 @@ impl Standing {
 #[derive(Clone, Debug)]
 struct Attempt {
     at: Timestamp,
-    duration: Duration,
+    duration: Option<Duration>,
     status: i32,
     stdout: String,
     stderr: String,
@@ -172,7 +172,7 @@ impl Privilege {
         let (stdout, stderr) = (text(&section.stdout), text(&section.stderr));
         section.stderr = without_warnings(&stderr).into_bytes();
         let refused = refusal(status, &stdout, &stderr);
-        self.came(command, refused, attempt(status, section.duration.unwrap_or_default(), &stdout, stderr))
+        self.came(command, refused, attempt(status, section.duration, &stdout, stderr))
     }
 
     /// The same for the report of a stream, where both outputs come over one way.
@@ -255,7 +255,7 @@ fn by_root(login: &Login, argv: &[Word]) -> Option<ByRoot> {
     ByRoot::new(login.path(program)?, argv)
 }
 
-fn attempt(status: i32, duration: Duration, stdout: &str, stderr: String) -> Attempt {
+fn attempt(status: i32, duration: Option<Duration>, stdout: &str, stderr: String) -> Attempt {
     let kept = stdout.floor_char_boundary(KEPT);
     let cut = u64::try_from(stdout.len() - kept).unwrap_or(u64::MAX);
     Attempt { at: Timestamp::now(), duration, status, stdout: stdout[..kept].to_owned(), stderr, cut }
@@ -316,7 +316,7 @@ fn asked_observation(target: &TargetId, sequence: &Sequence, asked: &Asked) -> A
         sequence: sequence.next(),
         command: Arc::from(LOGIN_SHOWN),
         at: asked.at,
-        duration: Duration::ZERO,
+        duration: None,
         outcome: Outcome::Exit(0),
         stdout: Arc::from(login_said(&asked.answer)),
         stderr: Arc::from(""),

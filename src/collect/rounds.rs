@@ -67,11 +67,12 @@ impl Sequence {
     }
 }
 
-/// A section, when its read began, and how long it took: as its target told, else since the section before it.
+/// A section, when its read began, and how long it took: as its target told, else since the section before it, and
+/// nothing where it was never run or was saved without.
 struct Arrived {
     section: Section,
     at: Timestamp,
-    duration: Duration,
+    duration: Option<Duration>,
 }
 
 /// What one batch reads: some probes and their sources in one row.
@@ -104,7 +105,7 @@ impl<'a> Round<'a> {
         let index = section.index;
         let place = *self.owner.get(index)?;
         let since = std::mem::replace(&mut self.last, Instant::now()).elapsed();
-        *self.sections.get_mut(index)? = Some(Arrived::now(section, since));
+        *self.sections.get_mut(index)? = Some(Arrived::now(section, Some(since)));
         self.places_of(place).all(|index| self.sections[index].is_some()).then_some(place)
     }
 
@@ -128,7 +129,7 @@ impl<'a> Round<'a> {
                         cut: 0,
                         command: None,
                     };
-                    Arrived::now(section, Duration::ZERO)
+                    Arrived::now(section, None)
                 });
                 (self.sources[index], section)
             })
@@ -137,10 +138,11 @@ impl<'a> Round<'a> {
 }
 
 impl Arrived {
-    fn now(section: Section, since: Duration) -> Self {
+    fn now(section: Section, since: Option<Duration>) -> Self {
         let now = Timestamp::now();
-        let duration = section.duration.unwrap_or(since);
-        Self { section, at: now.checked_sub(duration).unwrap_or(now), duration }
+        let duration = section.duration.or(since);
+        let at = duration.and_then(|duration| now.checked_sub(duration).ok()).unwrap_or(now);
+        Self { section, at, duration }
     }
 }
 
@@ -220,7 +222,7 @@ pub fn saved_report(
     parts: Vec<(Source, Section)>,
     at: Timestamp,
 ) -> Report {
-    let arrived = |section: Section| Arrived { at, duration: section.duration.unwrap_or_default(), section };
+    let arrived = |section: Section| Arrived { at, duration: section.duration, section };
     let parts = parts.into_iter().map(|(source, section)| (source, arrived(section))).collect();
     assemble(target, sequence, *probe, parts)
 }
@@ -352,7 +354,7 @@ pub async fn run<L: Link>(
                 if turns.serialise() {
                     one_channel(outlet, &why).await;
                 } else if refusals > MOST_REFUSALS {
-                    return refused(target, &why);
+                    return refused(&why);
                 }
                 sleep(REFUSAL_WAIT).await;
             }

@@ -275,7 +275,7 @@ impl Stream<'_> {
         self.cadence.answered(&tick, now.duration_since(self.began));
         let clock_offset_ms = self.clock_offset();
         let mut observation = tick.observation;
-        observation.duration = self.round_trip;
+        observation.duration = Some(self.round_trip);
         self.samples.offer(Sample {
             target: self.outlet.target().clone(),
             at,

@@ -51,12 +51,12 @@ pub fn fatal(target: &TargetId, error: &BatchError, has_read: bool, failures: u3
 pub fn failure(target: &TargetId, error: &BatchError) -> Failure {
     match error {
         BatchError::Closed => Failure::passing(Problem::new(
-            &format!("the connection to {target} ended in the middle of a read"),
+            "the connection ended in the middle of a read",
             "",
             "it is tried again by itself",
         )),
         BatchError::ExecRefused => super::kind::refused(target, &TransportError::ExecRefused),
-        BatchError::ChannelRefused(why) => refused(target, why),
+        BatchError::ChannelRefused(why) => refused(why),
         BatchError::NoShell { status, said } => no_shell(target, SHELL, *status, said),
         BatchError::TimedOut { begun: false, after, said } => {
             let seconds = after.as_secs();
@@ -66,23 +66,23 @@ pub fn failure(target: &TargetId, error: &BatchError) -> Failure {
                 format!("what answers there may be no shell; it said \"{said}\"")
             };
             Failure::passing(Problem::new(
-                &format!("{target} is connected, but `{SHELL}` did not begin to work within {seconds} s"),
+                &format!("is connected, but `{SHELL}` did not begin to work within {seconds} s"),
                 &cause,
                 &format!("try `echo uptime | ssh {target} {SHELL}` by hand"),
             ))
         }
         BatchError::TimedOut { begun: true, after, .. } => Failure::passing(Problem::new(
-            &format!("{target} is connected, but a read was not done within {} s", after.as_secs()),
+            &format!("is connected, but a read was not done within {} s", after.as_secs()),
             "the machine is overloaded, or a driver hangs",
             "look at the load and the kernel messages of that machine",
         )),
         BatchError::Broken => Failure::passing(Problem::new(
-            &format!("{target} is connected, but its shell ended before a read was complete"),
+            "is connected, but its shell ended before a read was complete",
             "it was killed (out of memory, a limit of processes), or something on the way cut its input",
             "look at the kernel messages and the limits of that login",
         )),
         BatchError::Flooded => Failure::passing(Problem::new(
-            &format!("{target} is connected, but sent far more than was asked for"),
+            "is connected, but sent far more than was asked for",
             "a login script prints without end, or something else than a shell answers",
             &format!("try `ssh {target} {SHELL}` by hand"),
         )),
@@ -90,9 +90,9 @@ pub fn failure(target: &TargetId, error: &BatchError) -> Failure {
 }
 
 /// No channel at all is to be had.
-pub fn refused(target: &TargetId, why: &Text) -> Failure {
+pub fn refused(why: &Text) -> Failure {
     Failure::passing(Problem::new(
-        &format!("{target} refuses every channel: {why}"),
+        &format!("refuses every channel: {why}"),
         "all sessions that it allows for one connection are in use or hang there",
         "the connection is made anew; look at MaxSessions in its sshd_config",
     ))

@@ -43,9 +43,7 @@ pub async fn read(target: &TargetId, path: &Path, options: &Options) -> Result<S
     let reading = tokio::task::spawn_blocking(move || read_file(&id, &file, &options));
     match reading.await {
         Ok(result) => result,
-        Err(_) => {
-            Err(Problem::new(&format!("{target} could not be read"), "", "report this with the file, if you can"))
-        }
+        Err(_) => Err(Problem::new("the file could not be read", "", "report this with the file, if you can")),
     }
 }
 

@@ -35,7 +35,7 @@ pub fn plan(target: &Target, resolver: &HostResolver) -> TargetPlan {
                 known_linux: kind == Some(Kind::Linux),
             },
             None => Way::Refused(Problem::new(
-                &format!("{id} has no address"),
+                "has no address",
                 "",
                 "give it an `address` in the inventory: a host name, user@host:port or an OpenSSH alias",
             )),

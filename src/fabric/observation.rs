@@ -74,8 +74,10 @@ pub struct Observation {
     pub command: Arc<str>,
     /// When the read began, by our own clock.
     pub at: Timestamp,
-    /// How long it took, on the target where it can be told, else with the way there and back.
-    pub duration: Duration,
+    /// How long it took, on the target where it can be told, else with the way there and back; `None` where nobody
+    /// measured it: saved outputs, snapshots, what was never run.
+    #[serde(default)]
+    pub duration: Option<Duration>,
     /// How it ended.
     pub outcome: Outcome,
     /// Standard output; bytes that are no UTF-8 are replaced.
@@ -95,7 +97,7 @@ impl Observation {
             sequence: 1,
             command: Arc::from(source),
             at: Timestamp::UNIX_EPOCH,
-            duration: Duration::ZERO,
+            duration: None,
             outcome: Outcome::Exit(0),
             stdout: Arc::from(stdout),
             stderr: Arc::from(""),

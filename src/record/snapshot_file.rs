@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -163,7 +162,7 @@ impl<'a> Reads<'a> {
                 sequence,
                 command: Arc::from(Text::new(command).as_str()),
                 at: fact.at,
-                duration: Duration::ZERO,
+                duration: None,
                 outcome: Outcome::Exit(0),
                 stdout: Arc::from(NO_OUTPUT),
                 stderr: Arc::from(""),

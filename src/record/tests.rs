@@ -515,3 +515,42 @@ fn a_model_comes_back_from_its_keyframe() {
     let again: Model = rmp_serde::from_slice(&raw).expect("decoded");
     assert_eq!(format!("{again:?}"), format!("{model:?}"));
 }
+
+/// How long a read took may be missing, and is no zero then; what older programs wrote, always a number, is read.
+#[test]
+fn a_time_that_nobody_measured_stays_missing() {
+    use crate::fabric::Observation;
+    #[derive(serde::Serialize)]
+    struct Older {
+        target: TargetId,
+        source: &'static str,
+        sequence: u64,
+        command: &'static str,
+        at: Timestamp,
+        duration: std::time::Duration,
+        outcome: crate::fabric::Outcome,
+        stdout: &'static str,
+        stderr: &'static str,
+        cut: u64,
+    }
+    let read = |raw: &[u8]| -> Observation { rmp_serde::from_slice(raw).expect("decoded") };
+    let missing = Observation::of_text("linux.x", "text");
+    let millisecond = std::time::Duration::from_millis(1);
+    let measured = Observation { duration: Some(millisecond), ..missing.clone() };
+    for observation in [missing.clone(), measured.clone()] {
+        assert_eq!(read(&encoded(&observation)), observation);
+    }
+    let older = Older {
+        target: missing.target.clone(),
+        source: "linux.x",
+        sequence: 1,
+        command: "linux.x",
+        at: missing.at,
+        duration: millisecond,
+        outcome: crate::fabric::Outcome::Exit(0),
+        stdout: "text",
+        stderr: "",
+        cut: 0,
+    };
+    assert_eq!(read(&encoded(&older)), measured);
+}

@@ -58,7 +58,7 @@ pub fn reports(capture: &str, target: &str, second: i64) -> Vec<Report> {
                         sequence: 1,
                         command: Arc::from(source.read.shown()),
                         at: at(second),
-                        duration: section.duration.unwrap_or_default(),
+                        duration: section.duration,
                         outcome: section.outcome.clone(),
                         stdout: String::from_utf8_lossy(&section.stdout).as_ref().into(),
                         stderr: String::from_utf8_lossy(&section.stderr).as_ref().into(),

@@ -198,53 +198,31 @@ pub fn context_of(top: Option<&Overlay>, screen: &Screen) -> Context {
 /// The actions that the footer offers, the most useful first; as many are shown as fit.
 pub fn hints(model: &Model) -> &'static [&'static Action] {
     match context(model) {
-        Context::Global
-        | Context::Tree
-        | Context::Host
-        | Context::Vm
-        | Context::Guest
-        | Context::Live
-        | Context::Events
-        | Context::Replay
-            if model.mode.replay().is_some_and(|replay| !replay.following) =>
-        {
-            &[
-                &overlay::HELP,
-                &leave::QUIT,
-                &replay::FOLLOW,
-                &replay::PAUSE,
-                &replay::BACK,
-                &replay::FORWARD,
-                &replay::SLOWER,
-                &replay::FASTER,
-                &replay::NEXT,
-                &replay::GO_TO,
-            ]
-        }
-        Context::Global
-        | Context::Tree
-        | Context::Host
-        | Context::Vm
-        | Context::Guest
-        | Context::Live
-        | Context::Events
-        | Context::Replay
-            if model.mode.replay().is_some() =>
-        {
-            &[
-                &overlay::HELP,
-                &leave::QUIT,
-                &replay::PAUSE,
-                &replay::BACK,
-                &replay::FORWARD,
-                &replay::SLOWER,
-                &replay::FASTER,
-                &replay::NEXT,
-                &replay::GO_TO,
-                &replay::STEP_SECOND,
-                &replay::FOLLOW,
-            ]
-        }
+        context if context.is_panel() && model.mode.replay().is_some_and(|replay| !replay.following) => &[
+            &overlay::HELP,
+            &leave::QUIT,
+            &replay::FOLLOW,
+            &replay::PAUSE,
+            &replay::BACK,
+            &replay::FORWARD,
+            &replay::SLOWER,
+            &replay::FASTER,
+            &replay::NEXT,
+            &replay::GO_TO,
+        ],
+        context if context.is_panel() && model.mode.replay().is_some() => &[
+            &overlay::HELP,
+            &leave::QUIT,
+            &replay::PAUSE,
+            &replay::BACK,
+            &replay::FORWARD,
+            &replay::SLOWER,
+            &replay::FASTER,
+            &replay::NEXT,
+            &replay::GO_TO,
+            &replay::STEP_SECOND,
+            &replay::FOLLOW,
+        ],
         Context::Filter => &[&text::ACCEPT, &text::CANCEL],
         Context::Prompt => {
             &[&answer::ACCEPT_KEYS, &answer::ACCEPT_KEY, &answer::REFUSE_KEY, &answer::REFUSE_KEYS, &leave::QUIT]
@@ -306,16 +284,11 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
             &panels::NEXT_FOCUS,
         ],
         // What helps a target that cannot be read comes first.
-        Context::Global
-        | Context::Tree
-        | Context::Host
-        | Context::Vm
-        | Context::Guest
-        | Context::Events
-        | Context::Replay
-            if model.selected_target().and_then(|id| model.targets.get(id)).is_some_and(|target| {
-                matches!(target.connection, Connection::BackingOff { .. } | Connection::Failed { .. })
-            }) =>
+        context
+            if context.is_panel()
+                && model.selected_target().and_then(|id| model.targets.get(id)).is_some_and(|target| {
+                    matches!(target.connection, Connection::BackingOff { .. } | Connection::Failed { .. })
+                }) =>
         {
             &[
                 &overlay::HELP,

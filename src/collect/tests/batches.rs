@@ -164,7 +164,7 @@ async fn a_target_without_a_shell_says_so() {
         assert_eq!((given, &*said), (Some(status), expected));
         assert!(reports.is_empty());
         let problem = kind::no_shell(&target, "/bin/sh -s", given, &said).problem;
-        assert!(problem.what.starts_with("switch1 did not run `/bin/sh -s`: it said "), "{problem}");
+        assert!(problem.what.starts_with("did not run `/bin/sh -s`: it said "), "{problem}");
         assert!(problem.what.contains(expected) && problem.what.contains(&status.to_string()), "{problem}");
     }
 }

@@ -83,7 +83,7 @@ async fn failures_wait_longer_each_time_and_a_request_ends_the_wait() {
     let behaviour = Behaviour::of([]);
     let mut connector = FakeConnector::new(&behaviour);
     for _ in 0..5 {
-        connector = connector.first(Err(Failure::passing(Problem::new("t cannot be reached", "", ""))));
+        connector = connector.first(Err(Failure::passing(Problem::new("cannot be reached", "", ""))));
     }
     let mut rig = Rig::start(connector);
     let mut waits = Vec::new();
@@ -117,8 +117,8 @@ async fn failures_wait_longer_each_time_and_a_request_ends_the_wait() {
 #[tokio::test(start_paused = true)]
 async fn a_refused_key_is_told_once_and_nothing_retries_until_asked() {
     let connector = FakeConnector::new(&Behaviour::of([]))
-        .first(Err(Failure::lasting(Problem::new("t refused every key", "", ""))))
-        .first(Err(Failure::lasting(Problem::new("t refused every key", "", ""))));
+        .first(Err(Failure::lasting(Problem::new("refused every key", "", ""))))
+        .first(Err(Failure::lasting(Problem::new("refused every key", "", ""))));
     let mut rig = Rig::start(connector);
     assert!(matches!(rig.connection().await, Connection::Failed { .. }));
     let quiet = tokio::time::timeout(Duration::from_hours(24), rig.next()).await;
@@ -173,7 +173,7 @@ async fn an_unknown_system_gets_no_script() {
     connector.ask_system = true;
     let mut rig = Rig::start(connector);
     let Connection::Failed { problem } = rig.connection().await else { panic!("not failed") };
-    assert_eq!(problem.what, "t is a macOS system");
+    assert_eq!(problem.what, "is a macOS system");
     assert_eq!(behaviour.commands(), ["uname -s"]);
     rig.stop().await;
 }

@@ -23,9 +23,9 @@ async fn systems_are_recognised_by_their_own_words() {
 #[tokio::test]
 async fn other_systems_are_named_and_get_no_script() {
     for (answer, expected) in [
-        ("Darwin\n", "host1 is a macOS system"),
-        ("FreeBSD\n", "host1 is a Unix system that is not Linux"),
-        ("MINGW64_NT-10.0\n", "host1 is a Windows system"),
+        ("Darwin\n", "is a macOS system"),
+        ("FreeBSD\n", "is a Unix system that is not Linux"),
+        ("MINGW64_NT-10.0\n", "is a Windows system"),
     ] {
         let failure = asked(Act::Say(answer, "", 0)).await.expect_err("not Linux");
         assert_eq!(failure.retry, Retry::OnlyWhenAsked);

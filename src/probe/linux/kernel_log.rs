@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::kernel_meaning::{self, Severity};
-use crate::fabric::{Attribute, Entity, Fact, Observation, State};
+use crate::fabric::{Attribute, Entity, Fact, Observation, Outcome, State};
 use crate::probe::privilege::Needs;
 use crate::probe::{Keep, Pace, Probe, Read, Source, Word};
 
@@ -70,6 +70,40 @@ struct Message {
     stamp: u64,
     text: String,
     line: u32,
+    /// The last of its lines.
+    until: u32,
+}
+
+/// A message that has no stamp to know it by again, and came after an earlier read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unstamped {
+    /// Its words.
+    pub text: String,
+    /// Its first line, from 1; where it came more than once, of the last time.
+    pub line: u32,
+    /// How often it came.
+    pub times: usize,
+}
+
+/// Messages without a stamp (or with that of the very start) that are in `now` and were not in `before`, in the order in
+/// which they came; the same words only once. Both are the end of one log: what is new follows the lines of the earlier
+/// read that are still there. Empty if one of the two is no whole read.
+pub fn unstamped_since(before: &Observation, now: &Observation) -> Vec<Unstamped> {
+    if [before, now].iter().any(|read| read.outcome != Outcome::Exit(0) || read.cut > 0) {
+        return Vec::new();
+    }
+    let (old, new): (Vec<&str>, Vec<&str>) = (before.stdout.lines().collect(), now.stdout.lines().collect());
+    let known = (0..old.len()).map(|first| &old[first..]).find(|rest| new.starts_with(rest)).map_or(0, <[_]>::len);
+    let mut unstamped: Vec<Unstamped> = Vec::new();
+    let is_new = |message: &Message| usize::try_from(message.until).is_ok_and(|line| line > known);
+    for Message { text, line, .. } in messages(now).into_iter().filter(|message| message.stamp == 0 && is_new(message))
+    {
+        match unstamped.iter_mut().find(|one| one.text == text) {
+            Some(one) => (one.times, one.line) = (one.times + 1, line),
+            None => unstamped.push(Unstamped { text, line, times: 1 }),
+        }
+    }
+    unstamped
 }
 
 /// Joined messages stay shorter than this, in bytes.
@@ -126,9 +160,10 @@ fn messages(observation: &Observation) -> Vec<Message> {
                 last.text.push(' ');
                 last.text.push_str(text.strip_prefix("NVRM:").unwrap_or(text).trim());
             }
+            last.until = line;
             continue;
         }
-        messages.push(Message { stamp: stamp.unwrap_or(0), text: text.to_owned(), line });
+        messages.push(Message { stamp: stamp.unwrap_or(0), text: text.to_owned(), line, until: line });
     }
     messages.retain(|message| MATTERS.iter().any(|words| message.text.contains(words)));
     messages
@@ -341,6 +376,29 @@ mod tests {
         let messages = read(&flood);
         let stamps: Vec<&str> = messages.iter().map(|message| message.0.as_str()).collect();
         assert_eq!(stamps, ["10.000000/0", "159.000000/0"]);
+    }
+
+    #[test]
+    fn messages_without_a_stamp_are_new_where_the_earlier_read_ends() {
+        let read = |lines: &[&str]| Observation::of_text("linux.dmesg", &(lines.join("\n") + "\n"));
+        let since = |before: &[&str], now: &[&str]| {
+            let found = unstamped_since(&read(before), &read(now));
+            found.into_iter().map(|one| format!("{}x {} in {}", one.times, one.text, one.line)).collect::<Vec<_>>()
+        };
+        let (a, b, c) = ("mlx5_core a", "mlx5_core b", "mlx5_core c");
+        assert!(since(&[a, b], &[a, b]).is_empty());
+        assert_eq!(since(&[a, b], &[b, c, a]), ["1x mlx5_core c in 2", "1x mlx5_core a in 3"], "the window moved");
+        assert_eq!(since(&[a, b, a], &[a, b, a, a, c, a]), ["2x mlx5_core a in 6", "1x mlx5_core c in 5"]);
+        assert_eq!(since(&[a, b], &[c]), ["1x mlx5_core c in 1"], "nothing of the earlier one is left");
+        assert!(since(&[a], &[a, "[   12.345678] mlx5_core d"]).is_empty(), "its stamp tells that it is new");
+        let broken = ["NVRM: the card is invalid:"];
+        assert_eq!(
+            since(&broken, &[broken[0], "  NVRM: BAR1 is 0M"]),
+            ["1x NVRM: the card is invalid: BAR1 is 0M in 1"],
+            "a message that went on"
+        );
+        let refused = read(&[]).with_outcome(Outcome::Exit(1));
+        assert!(unstamped_since(&refused, &read(&[a])).is_empty(), "nothing to compare with");
     }
 
     #[test]

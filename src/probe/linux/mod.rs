@@ -7,7 +7,7 @@ mod files;
 mod gids;
 #[cfg(test)]
 pub(super) mod guest_testing;
-mod kernel_log;
+pub mod kernel_log;
 mod kernel_meaning;
 mod limits;
 mod memory;

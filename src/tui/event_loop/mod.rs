@@ -2,33 +2,34 @@
 //! takes at most four milliseconds of messages before it looks at keys and frames again, and never waits for anything but
 //! the next thing that happens. All that it touches is handed in, so that tests drive it without a terminal.
 
+mod hand_over;
+mod program;
 mod typing;
+mod waiting;
 
-use std::future::poll_fn;
 use std::io::{self, ErrorKind};
-use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use color_eyre::eyre::{Result, WrapErr, eyre};
 use crossterm::event::Event;
-use futures::{Stream, StreamExt};
-use ratatui::Frame;
 use ratatui::layout::Size;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+
+pub use hand_over::Editor;
+pub use program::{Exit, Inputs, Program, Reloaded};
+use waiting::{arrived, at, next, reloaded};
 
 use super::clipboard::Clipboard;
 use super::frame::{FrameLimiter, Reason};
 use super::keys::{self, Keys};
-use super::looks::{Look, Looks};
-use super::pointer::{self, HitMap};
+use super::looks::Look;
+use super::pointer;
 use super::screen::Screen;
-use super::secret::{SecretLine, SecretPrompt, Typed};
+use super::secret::SecretLine;
 use super::seen::Seen;
 use super::signals::Signal;
 use super::terminal::{Device, background_panic};
-use crate::app::action::Context;
 use crate::app::{Effect, LookChoice, Message, Severity};
 use crate::fabric::{Text, Timestamp};
 
@@ -38,85 +39,6 @@ const DRAIN: Duration = Duration::from_millis(4);
 const RETRY: Duration = Duration::from_millis(10);
 /// How often the loop looks whether the terminal still exists (its reader would spin on a dead one) and other threads live.
 const CHECK: Duration = Duration::from_millis(500);
-
-mod hand_over;
-
-pub use hand_over::Editor;
-
-/// What the loop runs: the model of the console, or a stand-in.
-pub trait Program {
-    /// Where keys go now.
-    fn context(&self) -> Context;
-    /// Takes in what happened, and says what is to be done outside.
-    fn update(&mut self, message: Message) -> Vec<Effect>;
-    /// Draws everything; `typed` is what may be seen of a secret that is being typed.
-    fn draw(&self, frame: &mut Frame, look: &Look, typed: Typed<'_>);
-    /// The question for a secret that has the keys, if one has.
-    fn secret_prompt(&self) -> Option<SecretPrompt>;
-    /// Rows of questions that a screen of this size shows whole and that were not said to be seen yet; `None` if there is
-    /// nothing that has to be seen.
-    fn unseen(&self, size: Size) -> Option<Vec<u64>>;
-    /// Where things stood on the frame that was drawn last, for the mouse.
-    fn hits(&self) -> Option<&HitMap> {
-        None
-    }
-    /// A number that changes whenever something visible changed.
-    fn revision(&self) -> u64;
-    /// The look that is wished for, if there is a choice.
-    fn look(&self) -> Option<&LookChoice> {
-        None
-    }
-}
-
-/// What comes in and goes out besides the terminal.
-pub struct Inputs {
-    /// What happens.
-    pub messages: mpsc::Receiver<Message>,
-    /// Signals of the system.
-    pub signals: mpsc::Receiver<Signal>,
-    /// Takes what is to be done outside; it must not wait.
-    pub effects: Box<dyn FnMut(Effect)>,
-    /// The time that the taking in of messages is measured with.
-    pub now: Box<dyn Fn() -> Instant>,
-    /// Where copies go.
-    pub clipboard: Clipboard,
-    /// What was read again.
-    pub reloads: mpsc::Receiver<Reloaded>,
-    /// Makes the editor's command line.
-    pub editor: Editor,
-}
-
-/// What came of reading the configuration again.
-#[derive(Debug)]
-pub struct Reloaded {
-    /// All looks, if all was well; else those in force stay.
-    pub looks: Option<Arc<Looks>>,
-    /// What the model is to know of it.
-    pub messages: Vec<Message>,
-}
-
-/// Why the console ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// The user left.
-    Quit,
-    /// A signal came.
-    Signal(Signal),
-    /// The terminal no longer exists.
-    TerminalGone,
-}
-
-impl Exit {
-    /// The exit status of the program: 0 when the user left, else 128 and the number of the signal (that of `SIGHUP` for a
-    /// terminal that went without one).
-    pub fn code(self) -> u8 {
-        match self {
-            Self::Quit => 0,
-            Self::Signal(signal) => 128 + signal.number(),
-            Self::TerminalGone => 128 + Signal::HangUp.number(),
-        }
-    }
-}
 
 /// Runs a program on a terminal until the user, a signal or the terminal ends it. The terminal is left in every case.
 pub async fn run<P: Program, D: Device>(program: P, look: Look, inputs: Inputs, mut device: D) -> Result<Exit> {
@@ -512,41 +434,6 @@ impl<P: Program, D: Device> Console<P, D> {
 /// The error with what it means here.
 fn told(what: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
-}
-
-/// The next event; waits for ever while the terminal is handed over.
-async fn next<S: Stream + Unpin>(events: &mut Option<S>) -> Option<S::Item> {
-    match events {
-        Some(events) => events.next().await,
-        None => std::future::pending().await,
-    }
-}
-
-/// The next event if one is there already. The stream is asked in the name of this task: the reader of the terminal keeps
-/// the first waker that it is given, and one of nobody's would lose the next key.
-async fn arrived<S: Stream + Unpin>(events: &mut Option<S>) -> Option<Option<S::Item>> {
-    let events = events.as_mut()?;
-    poll_fn(|task| match events.poll_next_unpin(task) {
-        Poll::Ready(event) => Poll::Ready(Some(event)),
-        Poll::Pending => Poll::Ready(None),
-    })
-    .await
-}
-
-/// What was read again; waits for ever once nobody can read anything again.
-async fn reloaded(reloads: &mut Option<mpsc::Receiver<Reloaded>>) -> Option<Reloaded> {
-    match reloads {
-        Some(reloads) => reloads.recv().await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Waits for a moment; for ever if there is none.
-async fn at(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => sleep_until(moment).await,
-        None => std::future::pending().await,
-    }
 }
 
 #[cfg(test)]

@@ -1,3 +1,6 @@
+use std::sync::Arc;
+
+use crate::tui::looks::Looks;
 use crate::tui::theme::Theme;
 
 use super::tests::*;

@@ -11,9 +11,13 @@ use super::super::paint::{Paint, fit, wrap};
 use crate::app::evidence::Evidence;
 use crate::app::format;
 
-/// How long a read took. A guest tells it in steps of 10 ms: nothing takes no time at all.
+/// How long a read took, with the gap behind it. A guest tells it in steps of 10 ms: nothing takes no time at all.
 fn took(duration: Duration) -> String {
-    if duration.is_zero() { "less than 10 ms".to_owned() } else { format::duration(duration) }
+    if duration.is_zero() {
+        "took less than 10 ms  ".to_owned()
+    } else {
+        format!("took {}  ", format::duration(duration))
+    }
 }
 
 /// Draws the overlay.
@@ -29,10 +33,10 @@ pub fn draw(frame: &mut Frame<'_>, paint: Paint<'_>, area: Rect, evidence: &Evid
         let command = format!("$ {}", crate::fabric::text::clean_line(&observation.command));
         head.extend(wrap(&command, room).into_iter().take(4).map(|line| Line::styled(line, paint.theme.text)));
         let when = format!(
-            "on {}  at {}  took {}  {}",
+            "on {}  at {}  {}{}",
             observation.target,
             format::clock(observation.at, paint.zone),
-            took(observation.duration),
+            observation.duration.map(took).unwrap_or_default(),
             evidence.outcome(),
         );
         head.push(Line::styled(fit(&when, room, paint.glyphs), paint.theme.dim));

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::{HEADER_SOURCE, MOST_FILES, QUEUE_PAIR_SOURCE, SOURCE, StreamEvent, Tick};
 use crate::fabric::counter::{Meaning, driver_family, netdev_counter, port_counter};
@@ -281,7 +280,7 @@ impl StreamParser {
             sequence,
             command: Arc::from(command),
             at,
-            duration: Duration::ZERO,
+            duration: None,
             outcome: Outcome::Exit(0),
             stdout: Arc::from(stdout),
             stderr: Arc::from(""),

@@ -1,7 +1,11 @@
 //! Questions, with the real model and the real view on the screen: what a key can answer and when, and where the text of
 //! a secret can be found afterwards (nowhere).
 
+use std::cell::RefCell;
+use std::sync::Arc;
+
 use proptest::prelude::*;
+use ratatui::Frame;
 
 use super::*;
 use crate::app::model::{Target, TargetKind};
@@ -9,8 +13,10 @@ use crate::app::{
     Answer, Model, Options, Prompt, PromptKind, Secret, SecretKind, SecretRequest, UnknownHostKey, action, update,
 };
 use crate::fabric::TargetId;
+use crate::tui::glyphs::GlyphSet;
+use crate::tui::looks::Looks;
 use crate::tui::paint::Paint;
-use crate::tui::secret::PATIENCE;
+use crate::tui::secret::{PATIENCE, SecretPrompt, Typed};
 use crate::tui::{overlay, view};
 
 const WORD: &str = "hunterzwei";

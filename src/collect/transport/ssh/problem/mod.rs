@@ -1,4 +1,4 @@
-//! The sentences for a connection that failed: what happened on which target, the likely cause, the next step.
+//! The sentences for a connection that failed: what happened where on the way, the likely cause, the next step.
 
 mod host_key;
 mod login;
@@ -8,7 +8,7 @@ use crate::app::Problem;
 use crate::fabric::TargetId;
 
 impl ConnectError {
-    /// What to tell the reader: what happened on which target, the likely cause, the next step.
+    /// What to tell the reader of a target: what happened where on the way, the likely cause, the next step.
     pub fn problem(&self, target: &TargetId) -> Problem {
         problem(self, target)
     }
@@ -24,13 +24,15 @@ impl std::error::Error for ConnectError {}
 
 fn problem(error: &ConnectError, target: &TargetId) -> Problem {
     let ConnectError { stop, failure } = error;
-    let place = match (stop.is_jump, stop.to_string()) {
-        (true, stop) => format!("{target}: jump host {stop}"),
-        // A target that is named by its address is not named twice.
-        (false, stop) if stop.starts_with(target.as_str()) => stop,
-        (false, stop) => format!("{target}: {stop}"),
+    let address = stop.to_string();
+    let place = match (stop.is_jump, address.strip_prefix(target.as_str())) {
+        (true, _) => format!("jump host {address}: "),
+        // A target that is named by its address is not named here.
+        (false, Some("")) => String::new(),
+        (false, Some(rest)) if rest == format!(":{}", stop.port) => format!("port {}: ", stop.port),
+        (false, _) => format!("{address}: "),
     };
-    let what = |text: &str| format!("{place}: {text}");
+    let what = |text: &str| format!("{place}{text}");
     match failure {
         Failure::HostKeyUnknown { .. }
         | Failure::HostKeyChanged { .. }
@@ -170,4 +172,25 @@ fn addresses(tried: &[std::net::SocketAddr]) -> String {
 
 fn list(items: &[String], none: &str) -> String {
     if items.is_empty() { none.to_owned() } else { items.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The views show the name beside it; the address is told as far as it is no part of the name.
+    #[test]
+    fn a_problem_does_not_name_its_target() {
+        let what = |target: &str, host: &str, is_jump: bool| {
+            let stop =
+                Stop { user: "root".to_owned(), host: host.to_owned(), port: 22, is_jump, by_hand: "ssh".to_owned() };
+            let error = ConnectError { stop, failure: Failure::Unreachable("no route".into()) };
+            error.problem(&TargetId::new(target)).what.to_string()
+        };
+        assert_eq!(what("esx1", "10.0.0.1", false), "root@10.0.0.1:22: unreachable (no route)");
+        assert_eq!(what("esx1", "gate", true), "jump host root@gate:22: unreachable (no route)");
+        assert_eq!(what("root@10.0.0.1", "10.0.0.1", false), "port 22: unreachable (no route)");
+        assert_eq!(what("root@10.0.0.1:22", "10.0.0.1", false), "unreachable (no route)");
+        assert_eq!(what("root@10.0.0.1", "10.0.0.10", false), "root@10.0.0.10:22: unreachable (no route)");
+    }
 }

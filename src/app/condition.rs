@@ -143,7 +143,11 @@ pub fn of_entity(model: &Model, id: &EntityId) -> Condition {
                 .find_map(|attribute| {
                     let state = &model.fabric.reading(id, attribute)?.state;
                     let word = state.known()?.to_string();
-                    Some(Condition::new(word, super::host_binding::gravity(attribute, state)))
+                    let gravity = match super::host_binding::gravity(attribute, state) {
+                        Gravity::Bad if super::host_binding::unused::is_unused(model, id) => Gravity::Neutral,
+                        gravity => gravity,
+                    };
+                    Some(Condition::new(word, gravity))
                 })
                 .unwrap_or_else(|| Condition::new("", Gravity::Neutral));
         }

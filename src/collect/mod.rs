@@ -16,6 +16,7 @@ pub mod poller;
 pub mod privilege;
 pub mod process_group;
 pub(crate) mod reason;
+pub mod rhythm;
 pub mod rounds;
 pub mod sampler;
 pub mod schedule;

@@ -12,7 +12,8 @@ use super::kind::System;
 use super::link::{BatchError, Failure, Link};
 use super::outlet::Outlet;
 use super::privilege::News;
-use super::schedule::Schedule;
+use super::rhythm;
+use super::schedule::{Part, Schedule};
 use super::setback::{fatal, incomplete, refused};
 use super::turns::Turns;
 use crate::app::Severity;
@@ -75,9 +76,34 @@ struct Arrived {
     duration: Option<Duration>,
 }
 
+/// A probe that is due.
+#[derive(Clone, Copy, Debug)]
+pub struct Due<'a> {
+    /// Which.
+    pub probe: &'a Probe,
+    /// What was read of all of its sources the last time, if only those that lead are read now.
+    pub kept: Option<&'a [Arc<Observation>]>,
+    /// The same, if all are read now: what leads is compared with it.
+    pub before: Option<&'a [Arc<Observation>]>,
+}
+
+impl<'a> Due<'a> {
+    /// All of a probe.
+    pub fn whole(probe: &'a Probe) -> Self {
+        Self { probe, kept: None, before: None }
+    }
+}
+
+/// What came of one source.
+enum Piece {
+    Read(Source, Arrived),
+    /// It was read before and stands.
+    Stands(Arc<Observation>),
+}
+
 /// What one batch reads: some probes and their sources in one row.
 struct Round<'a> {
-    probes: Vec<&'a Probe>,
+    probes: Vec<Due<'a>>,
     sources: Vec<Source>,
     /// For each source its probe's place in `probes`.
     owner: Vec<usize>,
@@ -87,11 +113,11 @@ struct Round<'a> {
 }
 
 impl<'a> Round<'a> {
-    fn new(probes: Vec<&'a Probe>) -> Self {
+    fn new(probes: Vec<Due<'a>>) -> Self {
         let mut round =
             Self { sources: Vec::new(), owner: Vec::new(), sections: Vec::new(), last: Instant::now(), probes };
-        for (place, probe) in round.probes.iter().enumerate() {
-            for source in probe.sources {
+        for (place, Due { probe, kept, .. }) in round.probes.iter().enumerate() {
+            for source in probe.sources.iter().filter(|source| kept.is_none() || rhythm::is_leading(probe, source)) {
                 round.sources.push(*source);
                 round.owner.push(place);
                 round.sections.push(None);
@@ -113,8 +139,19 @@ impl<'a> Round<'a> {
         self.owner.iter().enumerate().filter(move |&(_, &owner)| owner == probe).map(|(index, _)| index)
     }
 
-    /// The sections of a probe with their sources, taken out. Sources without one are given `missing`.
-    fn take_out(&mut self, probe: usize, missing: &Outcome) -> Vec<(Source, Arrived)> {
+    /// What came of each source of a probe, taken out. Sources that were asked and have no section are given `missing`.
+    fn take_out(&mut self, place: usize, missing: &Outcome) -> Vec<Piece> {
+        let Due { probe, kept, .. } = self.probes[place];
+        let read = self.read_of(place, missing);
+        let Some(kept) = kept else { return read };
+        let mut read = read.into_iter();
+        let pieces = probe.sources.iter().zip(kept).filter_map(|(source, stands)| {
+            if rhythm::is_leading(probe, source) { read.next() } else { Some(Piece::Stands(Arc::clone(stands))) }
+        });
+        pieces.collect()
+    }
+
+    fn read_of(&mut self, probe: usize, missing: &Outcome) -> Vec<Piece> {
         let places: Vec<usize> = self.places_of(probe).collect();
         places
             .into_iter()
@@ -131,7 +168,7 @@ impl<'a> Round<'a> {
                     };
                     Arrived::now(section, None)
                 });
-                (self.sources[index], section)
+                Piece::Read(self.sources[index], section)
             })
             .collect()
     }
@@ -155,6 +192,11 @@ pub struct RoundEnd {
     pub read: Vec<(&'static str, bool)>,
     /// Names of the probes that were not, or not all, read.
     pub unread: Vec<&'static str>,
+    /// Names of the probes of which what leads says something else than before, and whose report was held back: the rest
+    /// of what it would say is of before.
+    pub changed: Vec<&'static str>,
+    /// The same, of probes that were read whole and told.
+    pub moved: Vec<&'static str>,
 }
 
 /// Reads some probes once. Reports go to `outlet` as they become complete. Probes of which some source never began get
@@ -166,6 +208,17 @@ pub async fn round<L: Link>(
     probes: Vec<&Probe>,
     outlet: &mpsc::Sender<Report>,
 ) -> RoundEnd {
+    round_of(link, target, sequence, probes.into_iter().map(Due::whole).collect(), outlet).await
+}
+
+/// The same of probes of which some are read in part.
+pub async fn round_of<L: Link>(
+    link: &L,
+    target: &TargetId,
+    sequence: &Sequence,
+    probes: Vec<Due<'_>>,
+    outlet: &mpsc::Sender<Report>,
+) -> RoundEnd {
     let mut round = Round::new(probes);
     let sources = round.sources.clone();
     let (sender, mut sections) = mpsc::channel(WAITING_SECTIONS);
@@ -175,6 +228,7 @@ pub async fn round<L: Link>(
         result
     };
     let mut read = Vec::new();
+    let (mut changed, mut moved) = (Vec::new(), Vec::new());
     let mut done = BTreeSet::new();
     let parsing = async {
         // A probe without sources says what it says of nothing.
@@ -182,13 +236,29 @@ pub async fn round<L: Link>(
             (0..round.probes.len()).filter(|&place| round.places_of(place).next().is_none()).collect();
         loop {
             for place in ready.drain(..) {
-                let probe = *round.probes[place];
+                let Due { probe, kept, before } = round.probes[place];
                 let parts = round.take_out(place, &Outcome::Cut);
-                read.push((probe.name, parts.iter().any(|(_, part)| part.section.outcome == Outcome::TimedOut)));
+                let is_late = |piece: &Piece| match piece {
+                    Piece::Read(_, arrived) => arrived.section.outcome == Outcome::TimedOut,
+                    Piece::Stands(_) => false,
+                };
+                read.push((probe.name, parts.iter().any(is_late)));
                 done.insert(place);
-                if let Some(report) = report(target, sequence, probe, parts).await {
-                    let _ = outlet.send(report).await;
+                let Some(report) = report(target, sequence, *probe, parts).await else { continue };
+                let is_news = kept.or(before).is_some_and(|before| {
+                    let (before, now) =
+                        (before.iter().map(|seen| &**seen), report.observations.iter().map(|seen| &**seen));
+                    rhythm::says_something_else(probe, before, now)
+                });
+                match (is_news, kept) {
+                    (true, Some(_)) => {
+                        changed.push(probe.name);
+                        continue;
+                    }
+                    (true, None) => moved.push(probe.name),
+                    (false, _) => {}
                 }
+                let _ = outlet.send(report).await;
             }
             match sections.recv().await {
                 Some(section) => ready.extend(round.take(section).filter(|place| !done.contains(place))),
@@ -202,14 +272,14 @@ pub async fn round<L: Link>(
         .iter()
         .enumerate()
         .filter(|(place, _)| !done.contains(place))
-        .map(|(_, probe)| probe.name)
+        .map(|(_, due)| due.probe.name)
         .collect();
-    RoundEnd { result, read, unread }
+    RoundEnd { result, read, unread, changed, moved }
 }
 
 /// A report that says of every source of a probe that it was not read, and how that came.
 pub fn unread_report(target: &TargetId, sequence: &Sequence, probe: &Probe, outcome: &Outcome) -> Report {
-    let mut round = Round::new(vec![probe]);
+    let mut round = Round::new(vec![Due::whole(probe)]);
     let parts = round.take_out(0, outcome);
     assemble(target, sequence, *probe, parts)
 }
@@ -223,12 +293,16 @@ pub fn saved_report(
     at: Timestamp,
 ) -> Report {
     let arrived = |section: Section| Arrived { at, duration: section.duration, section };
-    let parts = parts.into_iter().map(|(source, section)| (source, arrived(section))).collect();
+    let parts = parts.into_iter().map(|(source, section)| Piece::Read(source, arrived(section))).collect();
     assemble(target, sequence, *probe, parts)
 }
 
-async fn report(target: &TargetId, sequence: &Sequence, probe: Probe, parts: Vec<(Source, Arrived)>) -> Option<Report> {
-    let size: usize = parts.iter().map(|(_, part)| part.section.stdout.len() + part.section.stderr.len()).sum();
+async fn report(target: &TargetId, sequence: &Sequence, probe: Probe, parts: Vec<Piece>) -> Option<Report> {
+    let of = |piece: &Piece| match piece {
+        Piece::Read(_, arrived) => arrived.section.stdout.len() + arrived.section.stderr.len(),
+        Piece::Stands(observation) => observation.stdout.len() + observation.stderr.len(),
+    };
+    let size: usize = parts.iter().map(of).sum();
     if size <= LARGE {
         return Some(assemble(target, sequence, probe, parts));
     }
@@ -244,10 +318,14 @@ fn kept(source: Source, output: &[u8]) -> Arc<str> {
     if source.read.is_masked() { Arc::from(masked(&text)) } else { Arc::from(text) }
 }
 
-fn assemble(target: &TargetId, sequence: &Sequence, probe: Probe, parts: Vec<(Source, Arrived)>) -> Report {
+fn assemble(target: &TargetId, sequence: &Sequence, probe: Probe, parts: Vec<Piece>) -> Report {
     let observations: Vec<Arc<Observation>> = parts
         .into_iter()
-        .map(|(source, Arrived { section, at, duration })| {
+        .map(|piece| {
+            let (source, Arrived { section, at, duration }) = match piece {
+                Piece::Read(source, arrived) => (source, arrived),
+                Piece::Stands(observation) => return observation,
+            };
             Arc::new(Observation {
                 target: target.clone(),
                 source: source.id(),
@@ -287,6 +365,8 @@ pub async fn run<L: Link>(
     let mut has_read = false;
     // The same trouble in every batch is one event, not one a second.
     let mut told = String::new();
+    // What was read last of probes of which some sources lead.
+    let mut kept: BTreeMap<&'static str, Vec<Arc<Observation>>> = BTreeMap::new();
     loop {
         let wait = async {
             match schedule.next() {
@@ -297,7 +377,7 @@ pub async fn run<L: Link>(
         let asked = tokio::select! {
             () = wait => false,
             () = read_now.notified() => {
-                schedule.read_all();
+                schedule.read_all(start.elapsed());
                 true
             }
         };
@@ -307,35 +387,68 @@ pub async fn run<L: Link>(
         let turn = turns.for_batch().await;
         let began = start.elapsed();
         let mut due = Vec::new();
+        let mut taken = Vec::new();
         for index in schedule.take(began) {
-            if !asked && delivered.is_fresh(&probes[index]) {
+            let Some((probe, part)) = schedule.item(index).and_then(|(place, part)| Some((probes.get(place)?, part)))
+            else {
+                continue;
+            };
+            if !asked && delivered.is_fresh(probe) {
                 schedule.read(index, began, false);
-            } else {
-                due.push(&probes[index]);
+                continue;
             }
+            let before = kept.get(probe.name).map(Vec::as_slice);
+            taken.push((index, probe.name));
+            due.push(match part {
+                Part::Whole => Due { probe, kept: None, before },
+                Part::Leading => Due { probe, kept: before, before: None },
+            });
         }
         if due.is_empty() {
             continue;
         }
-        let (sender, mut reports) = mpsc::channel(1);
+        let (sender, mut reports) = mpsc::channel::<Report>(1);
+        let mut fresh = BTreeMap::new();
         let forward = async {
             while let Some(report) = reports.recv().await {
+                if let Some(probe) = probes.iter().find(|probe| probe.name == report.probe.as_str())
+                    && rhythm::has_leading(probe)
+                {
+                    fresh.insert(probe.name, report.observations.clone());
+                }
                 outlet.report(report).await;
             }
         };
         let reading = async {
-            let end = round(link, target, sequence, due, &sender).await;
+            let end = round_of(link, target, sequence, due, &sender).await;
             drop(sender);
             end
         };
         let (end, ()) = tokio::join!(reading, forward);
         drop(turn);
         for (name, late) in &end.read {
-            if let Some(index) = probes.iter().position(|probe| probe.name == *name) {
-                schedule.read(index, began, *late);
+            for (index, _) in taken.iter().filter(|(_, taken)| taken == name) {
+                schedule.read(*index, began, *late);
             }
         }
         schedule.ended(began, start.elapsed());
+        for (name, observations) in fresh {
+            if rhythm::may_stand(observations.iter().map(|seen| &**seen)) {
+                kept.insert(name, observations);
+            } else {
+                kept.remove(name);
+            }
+        }
+        let place = |name: &str| probes.iter().position(|probe| probe.name == name);
+        for name in end.changed.iter().chain(&end.moved) {
+            let Some(own) = place(name) else { continue };
+            if end.changed.contains(name) {
+                schedule.hurry(own);
+            }
+            for other in rhythm::hang_on(&probes[own]).iter().filter_map(|name| place(name)) {
+                schedule.hurry(other);
+            }
+        }
         has_read |= !end.read.is_empty();
         for News { report, refusal } in link.news(target, sequence) {
             outlet.report(report).await;

@@ -190,10 +190,12 @@ async fn by_parts<L: Link>(
     due: &[&Probe],
     reports: &mpsc::Sender<Report>,
 ) -> RoundEnd {
-    let mut whole = RoundEnd { result: Ok(()), read: Vec::new(), unread: Vec::new() };
+    let mut whole =
+        RoundEnd { result: Ok(()), read: Vec::new(), unread: Vec::new(), changed: Vec::new(), moved: Vec::new() };
     let mut rest = due;
     while !rest.is_empty() {
-        let (part, later) = rest.split_at(governor::part(rest.iter().map(|probe| governor::cost(probe))));
+        let (part, later) =
+            rest.split_at(governor::part(rest.iter().map(|probe| governor::cost(probe.sources)), governor::MOST_COST));
         rest = later;
         let end = rounds::round(link, target, sequence, part.to_vec(), reports).await;
         whole.read.extend(end.read);

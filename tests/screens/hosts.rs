@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
+use rdmascope::app::condition::Gravity;
 use rdmascope::app::table;
 use rdmascope::app::{Message, Model, host_binding, tree, update};
-use rdmascope::fabric::{Attribute as A, Entity, Observation, Report, SourceId, TargetId, Text, Value};
+use rdmascope::fabric::{Attribute as A, Entity, Observation, Report, SourceId, State, TargetId, Text, Value};
 
 use super::guest::{at, connected};
 use super::{act, shown};
@@ -33,6 +34,23 @@ fn function(address: &str) -> Entity {
 }
 
 fn tell(model: &mut Model, target: &str, probe: &str, output: &str, facts: Facts) {
+    let states: Vec<(Entity, A, State<Value>)> =
+        facts.into_iter().map(|(entity, attribute, value)| (entity, attribute, State::Known(value))).collect();
+    tell_all(model, target, probe, output, states);
+}
+
+fn tell_states(
+    model: &mut Model,
+    target: &str,
+    probe: &str,
+    facts: &[(Entity, A, Value)],
+    states: &[(Entity, A, State<Value>)],
+) {
+    let known = facts.iter().cloned().map(|(entity, attribute, value)| (entity, attribute, State::Known(value)));
+    tell_all(model, target, probe, "", known.chain(states.iter().cloned()).collect());
+}
+
+fn tell_all(model: &mut Model, target: &str, probe: &str, output: &str, facts: Vec<(Entity, A, State<Value>)>) {
     let mut observation = Observation::of_text(probe, output);
     observation.target = TargetId::new(target);
     observation.at = at(1);
@@ -40,7 +58,7 @@ fn tell(model: &mut Model, target: &str, probe: &str, output: &str, facts: Facts
     let facts = facts
         .into_iter()
         .zip(1u32..)
-        .map(|((entity, attribute, value), line)| observation.known(entity, attribute, value, line))
+        .map(|((entity, attribute, state), line)| observation.fact(entity, attribute, state, line))
         .collect();
     let report = Report {
         target: TargetId::new(target),
@@ -257,4 +275,49 @@ fn guests_stand_below_their_hosts_in_the_place_of_their_vms() {
     let screen = shown(&mut model, 80, 24);
     assert!(screen.contains("VM sim-3"), "{screen}");
     insta::assert_snapshot!("tree_with_vms_80x24", screen);
+}
+
+/// The rows of a host under `Attention`, as text.
+fn attention(model: &Model, host: &str) -> Vec<String> {
+    let rows = host_binding::of_host(model, &TargetId::new(host));
+    let begin = rows.iter().position(|row| row.is_section() && row.label == "Attention");
+    let rows = begin.map_or(&[][..], |begin| &rows[begin + 1..]);
+    rows.iter().take_while(|row| !row.is_section()).map(said).collect()
+}
+
+fn said(row: &table::Row) -> String {
+    let cells: Vec<&str> = row.cells.iter().map(|cell| cell.text.as_str()).collect();
+    format!("{}: {}", row.label, cells.join(" | "))
+}
+
+#[test]
+fn an_rdma_port_that_is_down_calls_for_attention_only_if_something_uses_it() {
+    let second = Entity::RdmaDevice("vmrdma1".into());
+    let down = || {
+        vec![
+            (second.clone(), A::PortState, Value::from(rdmascope::fabric::PortState::from_word("Down"))),
+            (second.clone(), A::PairedUplink, text("vmnic5")),
+        ]
+    };
+    let is_told = |more: Facts, states: &[(Entity, A, State<Value>)]| {
+        let mut model = twins();
+        tell_states(&mut model, "esx01", "esxi.test-second", &[down(), more].concat(), states);
+        let attention = attention(&model, "esx01").iter().any(|row| row.starts_with("vmrdma1: "));
+        let grave =
+            tree::rows(&model).iter().any(|row| row.label == "vmrdma1" && row.condition.gravity >= Gravity::Warning);
+        assert_eq!(attention, grave, "tree and panel agree");
+        attention
+    };
+    let no_adapter = (second.clone(), A::RdmaVmknics, State::Empty);
+    assert!(!is_told(vec![], std::slice::from_ref(&no_adapter)), "nothing uses it");
+    // Its uplink is in a switch, a VMkernel adapter is bound to it, a virtual function of it is passed on.
+    let switch = Entity::VirtualSwitch("vSwitch7".into());
+    assert!(is_told(vec![(switch, A::Uplinks, list(&["vmnic5"]))], std::slice::from_ref(&no_adapter)));
+    assert!(is_told(vec![(second.clone(), A::RdmaVmknics, list(&["vmk2"]))], &[]));
+    let function = Entity::VirtualFunction { uplink: "vmnic5".into(), index: 0 };
+    assert!(is_told(vec![(function, A::VirtualFunctionActive, Value::Flag(true))], std::slice::from_ref(&no_adapter)));
+    // What could not be read proves nothing.
+    assert!(is_told(vec![], &[]), "the list of adapters was not read");
+    let unread = (Entity::Host, A::SwitchKind, State::Failed("Connect to localhost failed".into()));
+    assert!(is_told(vec![], &[no_adapter, unread]), "a list of switches was not read");
 }

@@ -3,6 +3,7 @@
 
 mod compare;
 mod one;
+pub(super) mod unused;
 
 use super::condition::{self, Gravity};
 use super::format;
@@ -81,12 +82,14 @@ pub(super) fn cell(model: &Model, id: &EntityId, attribute: Attribute, prefix: &
         text.push_str("(empty)");
     }
     let space = if prefix.is_empty() { "" } else { " " };
-    let text = format!("{prefix}{space}{text}{}", age(reading.at, model.now));
-    Some(Cell {
-        text,
-        gravity: gravity(attribute, &reading.state),
-        source: Some(Origin::Reading(id.clone(), attribute)),
-    })
+    let mut gravity = gravity(attribute, &reading.state);
+    let mut unused = "";
+    if gravity == Gravity::Bad && unused::is_unused(model, id) {
+        gravity = Gravity::Neutral;
+        unused = unused::WORDS;
+    }
+    let text = format!("{prefix}{space}{text}{unused}{}", age(reading.at, model.now));
+    Some(Cell { text, gravity, source: Some(Origin::Reading(id.clone(), attribute)) })
 }
 
 /// How a value of a host stands.

@@ -156,7 +156,7 @@ fn a_wrong_password_fails_once_each_time_the_user_asks() {
     let lab = lab(Delays::none(), "with-hosts");
     let (engine, mut messages) = engine(with_password(&lab, "esx01", "wrong"));
     let problem = until(&mut messages, failed);
-    assert!(problem.what.contains("login refused") && problem.what.contains("is wrong"), "{problem}");
+    assert!(problem.what.contains("login refused: the password that echo printed was not accepted"), "{problem}");
     assert!(problem.next_step.contains("nothing is tried again by itself"), "{problem}");
     listen(&mut messages, Duration::from_secs(2));
     let served = lab.served("esx01").expect("a host");
@@ -192,8 +192,12 @@ fn a_locked_account_is_told_and_left_alone() {
     until(&mut messages, |message| is_report(&message, "esxi.version").then_some(()));
     assert!(lab.suffer("account-locked", "esx01", true));
     let problem = until(&mut messages, failed);
-    assert!(problem.what.contains("login refused"), "{problem}");
+    assert!(problem.what.contains("login refused: the password that"), "{problem}");
+    assert!(!problem.what.contains("wrong"), "the host does not say which: {problem}");
     assert!(problem.cause.contains("a login that is locked"), "{problem}");
+    assert!(problem.cause.contains("an ESXi host answers a locked login exactly as a wrong password"), "{problem}");
+    assert!(problem.cause.contains("five failures in a row lock one there for 15 min"), "{problem}");
+    assert!(problem.next_step.contains("wait until the lock is over"), "{problem}");
     assert!(problem.next_step.contains("several failures lock a login"), "{problem}");
     listen(&mut messages, Duration::from_secs(2));
     let served = lab.served("esx01").expect("a host");

@@ -7,6 +7,10 @@ use crate::collect::transport::ssh::error::{
 };
 use crate::collect::transport::ssh::wording::short_path;
 
+/// When an ESXi host locks a login, by its settings `Security.AccountLockFailures` and `Security.AccountUnlockTime` as
+/// they are installed. Its answer to a login does not tell.
+const ESXI_LOCK: &str = "five failures in a row lock one there for 15 min";
+
 /// Logging in.
 pub(super) fn login(failure: &Failure, stop: &Stop, what: &dyn Fn(&str) -> String) -> Problem {
     let Stop { user, by_hand, .. } = stop;
@@ -54,13 +58,19 @@ pub(super) fn login(failure: &Failure, stop: &Stop, what: &dyn Fn(&str) -> Strin
             let (what_was, next) = match from {
                 SecretFrom::Typed => ("what was typed".to_owned(), "reconnect (R) to try again"),
                 SecretFrom::Command(program) => {
-                    (format!("the password of {program}"), "correct what it gives, then reconnect (R)")
+                    (format!("the password that {program} printed"), "correct what it prints, then reconnect (R)")
                 }
             };
             Problem::new(
-                &what(&format!("login refused: {what_was} is wrong ({method}); {}", accepts(methods))),
-                "a mistyped or changed password, or a login that is locked or not allowed here",
-                &format!("nothing is tried again by itself, because several failures lock a login; {next}"),
+                &what(&format!("login refused: {what_was} was not accepted ({method}); {}", accepts(methods))),
+                &format!(
+                    "a mistyped or changed password, or a login that is locked or not allowed here: an ESXi host answers \
+                     a locked login exactly as a wrong password, and {ESXI_LOCK}"
+                ),
+                &format!(
+                    "nothing is tried again by itself, because several failures lock a login; {next}, or, if it is \
+                     right, wait until the lock is over and reconnect then"
+                ),
             )
         }
         Failure::WrongPassphrase { file } => Problem::new(

@@ -3,6 +3,8 @@
 
 #[path = "screens/guest.rs"]
 mod guest;
+#[path = "screens/host_series.rs"]
+mod host_series;
 #[path = "screens/hosts.rs"]
 mod hosts;
 #[path = "screens/overlays.rs"]

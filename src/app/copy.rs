@@ -137,7 +137,7 @@ fn of_live(model: &Model, whole: bool) -> Option<(Option<CopyText>, &'static str
         for line in &graph.lines {
             let value =
                 line.fresh_value(model, at).map_or_else(|| "no value".to_owned(), |value| graph.unit.format(value));
-            lines.push(format!("{}  {target} {}  {}  {value}", time(at), graph.title, line.label));
+            lines.push(format!("{}  {target} {}  {}  {value}", time(at), graph.whole_title(), line.label));
         }
         if graph.lines.is_empty() {
             let why = graph.sentence.as_deref().unwrap_or("no value");

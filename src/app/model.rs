@@ -16,7 +16,7 @@ use super::prompt::Prompt;
 use super::raw::RawStore;
 use super::screen::Screen;
 use crate::diagnose::join::{Joined, join};
-use crate::fabric::{Fabric, SeriesStore, SourceId, TargetId, Text, Timestamp};
+use crate::fabric::{Fabric, SeriesStore, SlowStore, SourceId, TargetId, Text, Timestamp};
 
 /// What kind of machine a target is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -173,6 +173,9 @@ pub struct Model {
     joined: OnceLock<Arc<Joined>>,
     /// How counters move.
     pub series: SeriesStore,
+    /// How counters of hosts move, which are read now and then.
+    #[serde(default)]
+    pub slow: SlowStore,
     /// What happened.
     pub events: EventLog,
     /// Marks on the time axis.
@@ -205,6 +208,7 @@ impl Model {
             fabric: Fabric::default(),
             joined: OnceLock::new(),
             series: SeriesStore::default(),
+            slow: SlowStore::default(),
             events: EventLog::default(),
             marks: Marks::default(),
             raw: RawStore::default(),
@@ -223,6 +227,7 @@ impl Model {
         self.fabric.forget(target);
         self.fabric_changed();
         self.series.forget(target);
+        self.slow.forget(target);
         self.raw.forget(target);
         self.prompts.retain(|prompt| prompt.target != *target);
         self.screen.tree.folded.retain(|node| node.target() != target);

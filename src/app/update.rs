@@ -18,6 +18,7 @@ use crate::fabric::{
     Attribute, Change, Entity, EntityId, QueuePairState, Report, Sample, SourceId, State, TargetId, Text, Timestamp,
     Value,
 };
+use crate::probe::esxi::counting;
 use crate::probe::linux::kernel_log::{self, Unstamped};
 use crate::probe::linux::{queue_pairs, stream};
 
@@ -42,6 +43,7 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
         Message::Gap { target, at, dropped } => {
             model.now = model.now.max(at);
             model.series.gap(&target, at);
+            model.slow.gap(&target);
             if dropped > 0 {
                 if let Some(known) = model.targets.get_mut(&target) {
                     known.dropped += dropped;
@@ -147,6 +149,7 @@ fn connected(model: &mut Model, id: &TargetId, at: Timestamp, connection: &Conne
     if matches!(before, Connection::Connected { .. }) && !connection.is_up() {
         // Values of a stream are not what is now.
         model.series.gap(id, at);
+        model.slow.gap(id);
     }
     tell(model, at, Some(id), severity, text);
 }
@@ -182,6 +185,14 @@ fn reported(model: &mut Model, at: Timestamp, report: &Report) {
     tell_unstamped(model, at, report, unstamped);
     if report.probe.as_str() == queue_pairs::PROBE.name {
         count_queue_pairs(model, at, report);
+    }
+    if counting::counts(&report.probe) {
+        for incident in model.slow.apply(&report.target, &report.probe, &counting::readings(report)) {
+            if let Incident::Reset(entity) = incident {
+                let text = format!("{entity}: counters were set back");
+                tell(model, at, Some(&report.target), Severity::Info, text);
+            }
+        }
     }
 }
 

@@ -49,6 +49,30 @@ impl Role {
     }
 }
 
+/// What one counter of a host's adapter counts: of all VMs that use it, never of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SharedRole {
+    /// Octets sent.
+    TransmitBytes,
+    /// Octets received.
+    ReceiveBytes,
+    /// Packets sent.
+    TransmitPackets,
+    /// Packets received.
+    ReceivePackets,
+    /// Pause frames sent, also those of one priority.
+    TransmitPause,
+    /// Pause frames received.
+    ReceivePause,
+    /// Packets with errors.
+    Error,
+    /// Packets that were dropped.
+    Drop,
+    /// Frames that the port itself threw away, by its driver's own account.
+    Discard,
+}
+
 /// What a raw counter value means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meaning {

@@ -107,10 +107,11 @@ impl Lab {
     pub fn start(options: &Options) -> io::Result<Self> {
         let clock = Clock::real();
         let mut machines = Vec::new();
+        let (guests, pvrdma) = guest::centre(options.seed, &clock);
         if options.scenario.is_some_and(|scenario| scenario.hosts) {
-            machines = host::hosts_by(options.seed, guest::pvrdma_guests(options.seed), &clock);
+            machines = host::hosts_by(options.seed, pvrdma, &clock);
         }
-        machines.extend(guest::data_centre_by(options.seed, &clock));
+        machines.extend(guests);
         Self::with_machines(machines, options)
     }
 

@@ -3,6 +3,9 @@
 /// What stands before the output of one item, followed by a space and its name.
 pub const ITEM: &str = "@item";
 
+/// What may stand below the name of an item, followed by a space and the seconds since 1970 by the host's clock.
+pub const CLOCK: &str = "@clock";
+
 /// What stands after the output of one item, followed by a space and the exit status.
 pub const STATUS: &str = "@status";
 

@@ -17,7 +17,7 @@ pub mod vmx;
 use std::sync::Arc;
 
 use crate::fabric::{Fact, Observation, SourceId};
-pub use listing::{ITEM, Listing, MORE, MOST_ITEMS, STATUS};
+pub use listing::{CLOCK, ITEM, Listing, MORE, MOST_ITEMS, STATUS};
 use privilege::Needs;
 
 /// How often a probe is due.
@@ -113,6 +113,9 @@ pub enum Read {
         argv: &'static [Word],
         /// True if the output can hold secrets (guestinfo, passwords): it is masked before anything else sees it.
         masked: bool,
+        /// True for counters, whose rates need the time of each read: below the name stands [`CLOCK`] with the seconds since
+        /// 1970 by the target's own clock.
+        timed: bool,
     },
     /// Files of the processes of certain names (at most 64 processes), like [`Read::Files`]:
     /// `/proc/1234/limits:Max locked memory ...`. `comm` always comes first.

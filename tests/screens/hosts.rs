@@ -133,7 +133,7 @@ fn vm_facts() -> Facts {
 }
 
 /// esx01 with two VMs, its twin esx02 without the tagged adapter, the guest hpc-a, and a guest of neither.
-fn twins() -> Model {
+pub fn twins() -> Model {
     let mut model = connected(&["esx01", "esx02", "hpc-a", "lonely"]);
     tell(&mut model, "esx01", "esxi.test", "one\ntwo\n", host_facts(true));
     tell(&mut model, "esx02", "esxi.test", "one\ntwo\n", host_facts(false));

@@ -70,11 +70,11 @@ pub fn traffic(model: &Model, target: &TargetId, zone: &TimeZone) -> Option<Stri
         .iter()
         .filter_map(|graph| {
             let values = graph.lines.iter().filter_map(|line| {
-                let value = line.value_at(model, at)?;
+                let value = if line.slow { line.fresh_value(model, at) } else { line.value_at(model, at) }?;
                 Some(format!("{} {}", line.label, graph.unit.format(value)))
             });
             let values: Vec<String> = values.collect();
-            (!values.is_empty()).then(|| format!("{}: {}", graph.title, values.join(", ")))
+            (!values.is_empty()).then(|| format!("{}: {}", graph.whole_title(), values.join(", ")))
         })
         .collect();
     (!graphs.is_empty()).then(|| format!("{} traffic {target} {}", format::clock(model.now, zone), graphs.join("; ")))

@@ -170,6 +170,7 @@ const HOST_PROBES: &[Probe] = &[Probe {
                 of: Listing::Uplinks,
                 argv: &[Word::Plain("esxcli"), Word::Plain("network"), Word::Plain("nic"), Word::Item("", "")],
                 masked: false,
+                timed: false,
             },
         },
         Source {
@@ -178,6 +179,7 @@ const HOST_PROBES: &[Probe] = &[Probe {
                 of: Listing::VmxFiles,
                 argv: &[Word::Plain("echo"), Word::Item("<", ">")],
                 masked: true,
+                timed: false,
             },
         },
     ],

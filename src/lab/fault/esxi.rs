@@ -29,7 +29,7 @@ trouble!(
     VmknicUntagged,
     "vmknic-untagged",
     "no VMkernel adapter for PVRDMA",
-    "Net.PVRDMAVmknic is empty: PVRDMA goes over TCP in silence, the counters of the RDMA device stand still"
+    "Net.PVRDMAVmknic is empty: PVRDMA goes over TCP in silence and slower, the counters of the RDMA device stand still"
 );
 trouble!(
     RULESET_CLOSED,
@@ -92,7 +92,7 @@ trouble!(
     VmMoved,
     "vm-moved",
     "VM moved to a host without RDMA",
-    "The VM with PVRDMA was moved to the other host, whose RDMA driver is switched off: its RDMA becomes TCP in silence"
+    "The VM with PVRDMA was moved to the other host, whose RDMA driver is switched off: its RDMA leaves the adapter in silence, between two VMs of one host it is copied in memory"
 );
 trouble!(
     HOSTD_DEAD,

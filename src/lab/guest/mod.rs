@@ -27,6 +27,7 @@ use self::clock::Clock;
 use self::command::{Scene, change, look, through_sudo};
 use self::state::{Boot, State, uuid};
 use self::tree::Tree;
+use self::wire::{Side, Wire};
 use super::machine::{Answer, Login, Machine, NotRead, Trouble};
 
 /// How long nothing runs on a machine after its boot, in seconds.
@@ -38,8 +39,8 @@ pub fn data_centre(seed: u64) -> Vec<Arc<dyn Machine>> {
     data_centre_by(seed, &Clock::real())
 }
 
-/// Who a guest is, as its host knows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Who a guest is, as its host knows it, and what goes over that host for it.
+#[derive(Clone, Debug)]
 pub struct Identity {
     /// Name.
     pub name: String,
@@ -47,27 +48,38 @@ pub struct Identity {
     pub uuid: String,
     /// Hardware addresses of its adapters: management, RDMA.
     pub macs: Vec<String>,
+    /// The path to its peer.
+    pub wire: Arc<Wire>,
+    /// Which end of it the guest is.
+    pub side: Side,
 }
 
-/// The guests with PVRDMA of the data centre of this seed.
+/// The guests with PVRDMA of the data centre of this seed, each with a path that nobody else uses.
+#[cfg(test)]
 pub fn pvrdma_guests(seed: u64) -> Vec<Identity> {
-    let all = machines::all(seed, Clock::standing().began());
-    all.into_iter()
-        .filter(|state| state.adapter.family == state::Family::Pvrdma)
-        .map(|state| Identity {
-            uuid: state.uuid,
-            macs: state.netdevs.iter().skip(1).map(|netdev| netdev.mac.clone()).collect(),
-            name: state.name,
-        })
-        .collect()
+    centre(seed, &Clock::standing()).1
 }
 
-/// The same by another clock: the same seed at the same time gives the same answers.
+/// The data centre by another clock: the same seed at the same time gives the same answers.
 pub fn data_centre_by(seed: u64, clock: &Clock) -> Vec<Arc<dyn Machine>> {
-    machines::all(seed, clock.began())
-        .into_iter()
-        .map(|state| Arc::new(Guest::new(state, clock.clone())) as Arc<dyn Machine>)
-        .collect()
+    centre(seed, clock).0
+}
+
+/// The same, and those of its guests that have PVRDMA, for the hosts below them.
+pub fn centre(seed: u64, clock: &Clock) -> (Vec<Arc<dyn Machine>>, Vec<Identity>) {
+    let all = machines::all(seed, clock.began());
+    let pvrdma = all.iter().filter(|state| state.adapter.family == state::Family::Pvrdma);
+    let pvrdma = pvrdma
+        .map(|state| Identity {
+            name: state.name.clone(),
+            uuid: state.uuid.clone(),
+            macs: state.netdevs.iter().skip(1).map(|netdev| netdev.mac.clone()).collect(),
+            wire: Arc::clone(&state.wire),
+            side: state.side,
+        })
+        .collect();
+    let guests = all.into_iter().map(|state| Arc::new(Guest::new(state, clock.clone())) as Arc<dyn Machine>);
+    (guests.collect(), pvrdma)
 }
 
 /// One machine of the lab.

@@ -94,13 +94,20 @@ impl Moment<'_> {
         if since < 0.7 {
             return Vec::new();
         }
-        let state = if since < 1.6 { "RTR" } else { "RTS" };
         let count = here.ranks.len() as u64 * 2;
+        // Who cannot reach the other end never gets beyond RTR; whoever was connected runs out of retries.
+        let unreachable = self.state.wire.unreachable_since(self.now);
+        let state = if since < 1.6 || unreachable.is_some_and(|began| began < here.job.began) { "RTR" } else { "RTS" };
         // Retries run out after some seconds, for one queue pair after the other.
         let broken = self.state.wire.lossy_since(self.now).map_or(0, |began| {
             let lossy = self.now - began.max(here.job.began);
             if lossy < 0.5 { 0 } else { (1 + whole(lossy / 12.0)).min(count) }
         });
+        let cut_off = unreachable.filter(|began| *began >= here.job.began).map_or(0, |began| {
+            let silent = self.now - began;
+            if silent < 2.0 { 0 } else { (1 + whole((silent - 2.0) * 2.0)).min(count) }
+        });
+        let broken = broken.max(cut_off);
         let packets = whole(self.carried().sent_packets);
         (0..count)
             .map(|index| {

@@ -12,6 +12,9 @@ const HEAD_START: f64 = 25.0;
 const LOST: f64 = 0.0004;
 /// What is left of the throughput while packets are lost: each loss stops a queue pair until its timeout.
 const FLOW_WITH_LOSS: f64 = 0.35;
+/// What is left of the throughput where the hosts carry it as TCP. UNSOURCED: the facts only say that it becomes TCP in
+/// silence, and that this costs processors and latency.
+const FLOW_OVER_TCP: f64 = 0.4;
 /// Octets of a RoCE v2 frame over IPv4 that are no payload, without what only the wire sees: Ethernet 14, IPv4 20, UDP 8,
 /// BTH 12, ICRC 4.
 const ROCE_HEADERS: f64 = 58.0;
@@ -54,6 +57,20 @@ impl Side {
     }
 }
 
+/// How the hosts below two VMs carry what goes between them. Guests see no flag of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Over their adapters, as RDMA; also where the lab has no hosts.
+    Adapter,
+    /// Over their adapters, as TCP: one of the hosts does not qualify for RDMA.
+    Tcp,
+    /// In memory: both VMs are on one host.
+    Memory,
+    /// Not at all: an uplink without a link, or another VLAN. Both ports stay ACTIVE all the same, since a port follows
+    /// the link of its paired virtual adapter, which is not concerned.
+    Nothing,
+}
+
 /// What one end does to a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct End {
@@ -75,11 +92,13 @@ struct Segment {
     /// Octets of a frame as the counters see it, on average.
     frame: f64,
     lossy: bool,
+    way: Way,
 }
 
 #[derive(Debug)]
 struct History {
     ends: [End; 2],
+    way: Way,
     segments: Vec<Segment>,
 }
 
@@ -123,7 +142,7 @@ impl Wire {
             traffic,
             schedule,
             loads,
-            history: Mutex::new(History { ends: [end, end], segments: Vec::new() }),
+            history: Mutex::new(History { ends: [end, end], way: Way::Adapter, segments: Vec::new() }),
         };
         wire.change(Side::A, 0.0, |_| ());
         wire
@@ -138,6 +157,20 @@ impl Wire {
     pub fn change(&self, side: Side, now: f64, change: impl FnOnce(&mut End)) {
         let mut history = self.history();
         change(&mut history.ends[side.index()]);
+        self.note(&mut history, now);
+    }
+
+    /// The hosts carry it in this way from `now` on.
+    pub fn lead(&self, way: Way, now: f64) {
+        let mut history = self.history();
+        if history.way != way {
+            history.way = way;
+            self.note(&mut history, now);
+        }
+    }
+
+    fn note(&self, history: &mut History, now: f64) {
+        let way = history.way;
         let [a, b] = history.ends;
         let lossy = a.loss || b.loss;
         let mtu = a.mtu.min(b.mtu);
@@ -158,20 +191,30 @@ impl Wire {
             (true, true) => FLOW_WITH_LOSS * efficiency,
             (true, false) => efficiency,
         };
+        let flow = match way {
+            Way::Adapter | Way::Memory => flow,
+            Way::Tcp => flow * FLOW_OVER_TCP,
+            Way::Nothing => 0.0,
+        };
         let flows_from = a.quiet_until.max(b.quiet_until).max(now);
         let from = history.segments.last().map_or(now, |last| now.max(last.from));
-        history.segments.push(Segment { from, flows_from, flow, frame, lossy });
+        history.segments.push(Segment { from, flows_from, flow, frame, lossy, way });
     }
 
     /// What went over the path between two moments, as this end sees it.
     pub fn carried(&self, side: Side, from: f64, to: f64) -> Carried {
+        self.carried_where(side, from, to, |_| true)
+    }
+
+    /// The same of what the hosts carried in one of these ways.
+    pub fn carried_where(&self, side: Side, from: f64, to: f64, wanted: impl Fn(Way) -> bool) -> Carried {
         let history = self.history();
         let (mine, theirs) = (&self.loads[side.index()], &self.loads[side.other().index()]);
         let mut carried = Carried::default();
         for (place, segment) in history.segments.iter().enumerate() {
             let end = history.segments.get(place + 1).map_or(f64::INFINITY, |next| next.from).min(to);
             let start = segment.from.max(segment.flows_from).max(from);
-            if start >= end || segment.flow <= 0.0 {
+            if start >= end || segment.flow <= 0.0 || !wanted(segment.way) {
                 continue;
             }
             let octets = |load: &Load| segment.flow * (load.total(end + HEAD_START) - load.total(start + HEAD_START));
@@ -224,6 +267,13 @@ impl Wire {
         let history = self.history();
         let lossy = history.segments.iter().rev().skip_while(|segment| segment.from > now);
         lossy.take_while(|segment| segment.lossy).last().map(|segment| segment.from)
+    }
+
+    /// Since when nothing arrives at the other end, though both ports are ACTIVE; `None` if it does.
+    pub fn unreachable_since(&self, now: f64) -> Option<f64> {
+        let history = self.history();
+        let segments = history.segments.iter().rev().skip_while(|segment| segment.from > now);
+        segments.take_while(|segment| segment.way == Way::Nothing).last().map(|segment| segment.from)
     }
 
     /// What the path was drawn from: both ends may draw from it too.

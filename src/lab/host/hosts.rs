@@ -41,7 +41,8 @@ pub const VIRTUAL_FUNCTIONS: u8 = 2;
 #[derive(Debug)]
 pub struct Cluster {
     seed: u64,
-    pvrdma: Vec<Identity>,
+    /// Guests with PVRDMA: the first is at home on the first host, the second on the second.
+    pub pvrdma: Vec<Identity>,
     /// What each host suffers.
     pub troubles: [BTreeSet<HostTrouble>; 2],
 }

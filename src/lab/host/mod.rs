@@ -19,6 +19,8 @@ mod vim;
 mod vm;
 
 #[cfg(test)]
+mod reactions;
+#[cfg(test)]
 mod reading;
 #[cfg(test)]
 mod seeds;
@@ -34,6 +36,7 @@ use self::vm::{Role, Vm};
 use super::guest::Identity;
 use super::guest::clock::Clock;
 use super::guest::templates::fill;
+use super::guest::wire::Way;
 use super::machine::{Answer, HostTrouble, Login, Machine, Manners, NotRead, Trouble};
 
 /// What a call gives: its output, or what it complains of.
@@ -41,9 +44,6 @@ type Said = Result<String, String>;
 
 /// How long a host has been up when the lab begins, in seconds.
 const UP: f64 = 517_400.0;
-
-/// How much of that time RDMA went over it.
-const BUSY: f64 = 0.31;
 
 /// What a call says that needs the host's agent, while that is dead.
 const NO_AGENT: &str = "Connect to localhost failed: Connection failure.";
@@ -54,13 +54,13 @@ const BY_AGENT: [&str; 2] = ["esxcli", "vim-cmd"];
 /// The secret of every account on the hosts of the lab.
 pub const SECRET: &str = "only-in-the-lab";
 
-/// Stretches of time in which nothing changed on a host.
-#[derive(Clone, Copy, Debug)]
+/// A stretch of time in which nothing changed on a host.
+#[derive(Clone, Debug)]
 struct Stretch {
     from: f64,
-    rdma: bool,
-    tcp: bool,
     linked: bool,
+    /// Places of its guests with PVRDMA.
+    guests: Vec<usize>,
 }
 
 /// What both hosts share.
@@ -68,6 +68,7 @@ struct Stretch {
 struct Shared {
     cluster: Cluster,
     stretches: [Vec<Stretch>; 2],
+    way: Way,
     booted: [f64; 2],
 }
 
@@ -82,7 +83,12 @@ pub struct Host {
 
 /// Both hosts of the data centre of this seed. `guests` are its guests with PVRDMA, one for each host.
 pub fn hosts_by(seed: u64, guests: Vec<Identity>, clock: &Clock) -> Vec<Arc<dyn Machine>> {
-    let shared = Shared { cluster: Cluster::new(seed, guests), stretches: [Vec::new(), Vec::new()], booted: [-UP; 2] };
+    let shared = Shared {
+        cluster: Cluster::new(seed, guests),
+        stretches: [Vec::new(), Vec::new()],
+        way: Way::Adapter,
+        booted: [-UP; 2],
+    };
     let shared = Arc::new(Mutex::new(shared));
     (0..2)
         .map(|index| {
@@ -94,40 +100,53 @@ pub fn hosts_by(seed: u64, guests: Vec<Identity>, clock: &Clock) -> Vec<Arc<dyn 
 }
 
 impl Shared {
-    /// Notes how both hosts carry traffic from now on.
+    /// Notes how both hosts carry traffic from now on, and lets the guests feel it.
     fn note(&mut self, now: f64) {
-        for index in 0..2 {
-            let state = self.cluster.state(index);
-            let (rdma, linked) = (state.carries_rdma(), state.is_linked());
-            // Traffic between two VMs of one host touches no adapter; here it is counted all the same.
-            let with_vms = state.vms.iter().any(|vm| vm.on && vm.port.is_some());
-            let stretch = Stretch { from: now, rdma: rdma && with_vms, tcp: !rdma && linked && with_vms, linked };
-            self.stretches[index].push(stretch);
+        let states = [self.cluster.state(0), self.cluster.state(1)];
+        for (index, state) in states.iter().enumerate() {
+            let guests = self.cluster.pvrdma.iter().enumerate();
+            let here = guests.filter(|(_, guest)| state.vms.iter().any(|vm| vm.on && vm.name == guest.name));
+            let guests = here.map(|(place, _)| place).collect();
+            self.stretches[index].push(Stretch { from: now, linked: state.is_linked(), guests });
         }
+        let way = traffic::way(&states, &self.cluster.pvrdma);
+        for guest in &self.cluster.pvrdma {
+            guest.wire.lead(way, now);
+        }
+        self.way = way;
     }
 
     fn state(&self, index: usize, now: f64) -> State {
         let mut state = self.cluster.state(index);
-        let stretches = &self.stretches[index];
-        let booted = self.booted[index];
-        let mut carried = Carried { up: now - booted, ..Carried::default() };
+        state.carried = self.carried(index, now);
+        state
+    }
+
+    fn carried(&self, index: usize, now: f64) -> Carried {
+        let (stretches, booted) = (&self.stretches[index], self.booted[index]);
+        let mut carried = Carried { up: now - booted, rdma_now: self.way == Way::Adapter, ..Carried::default() };
         if booted < 0.0 {
             carried.linked = -booted;
-            carried.rdma = -booted * BUSY;
+            for &place in stretches.first().map_or(&[][..], |first| &first.guests) {
+                let guest = &self.cluster.pvrdma[place];
+                carried.count(&guest.name, &guest.wire.before(guest.side, -booted), Way::Adapter);
+            }
         }
         for (place, stretch) in stretches.iter().enumerate() {
             let end = stretches.get(place + 1).map_or(now, |next| next.from.min(now));
-            let seconds = (end - stretch.from.max(booted)).max(0.0);
-            for (is, sum) in [
-                (stretch.rdma, &mut carried.rdma),
-                (stretch.tcp, &mut carried.tcp),
-                (stretch.linked, &mut carried.linked),
-            ] {
-                *sum += if is { seconds } else { 0.0 };
+            let from = stretch.from.max(booted).max(0.0);
+            if stretch.linked {
+                carried.linked += (end - from).max(0.0);
+            }
+            for &place in &stretch.guests {
+                let guest = &self.cluster.pvrdma[place];
+                for way in [Way::Adapter, Way::Tcp, Way::Memory] {
+                    let octets = guest.wire.carried_where(guest.side, from, end, |one| one == way);
+                    carried.count(&guest.name, &octets, way);
+                }
             }
         }
-        state.carried = carried;
-        state
+        carried
     }
 }
 

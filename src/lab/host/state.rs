@@ -130,6 +130,13 @@ pub struct Port {
     pub up: bool,
 }
 
+impl Port {
+    /// True if it is the port of a VM of this name.
+    pub fn is_of(&self, vm: &str) -> bool {
+        self.client.strip_suffix(".eth1") == Some(vm)
+    }
+}
+
 /// One VMkernel adapter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vmknic {
@@ -160,17 +167,23 @@ pub struct Module {
     pub options: String,
 }
 
-/// How long what went over the adapters of a host, in seconds since it was booted.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// What went over the adapters of a host since it was booted. Octets are pairs: received, sent.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Carried {
-    /// Since the boot.
+    /// Seconds since the boot.
     pub up: f64,
-    /// With RDMA of its VMs on the adapter.
-    pub rdma: f64,
-    /// With the same as TCP through the VMkernel adapter.
-    pub tcp: f64,
-    /// With a link.
+    /// Seconds with a link.
     pub linked: f64,
+    /// RDMA of its VMs over the adapter.
+    pub rdma: (f64, f64),
+    /// The same as TCP through the VMkernel adapter.
+    pub tcp: (f64, f64),
+    /// What the virtual adapters of its VMs sent and received over the uplink.
+    pub net: (f64, f64),
+    /// What went through the port of each VM, by the name of the VM.
+    pub ports: Vec<(String, (f64, f64))>,
+    /// True while RDMA goes over the adapter.
+    pub rdma_now: bool,
 }
 
 /// A host at a moment.
@@ -210,7 +223,7 @@ pub struct State {
     pub hostd_dead: bool,
     /// What it suffers.
     pub troubles: Vec<HostTrouble>,
-    /// How long what went over its adapters.
+    /// What went over its adapters.
     pub carried: Carried,
 }
 

@@ -311,7 +311,7 @@ fn counters_tell_rdma_from_tcp_and_never_go_back() {
     let (rdma, other) = (sent(), nic());
     at(10);
     assert!(sent() - rdma > 1_000_000_000, "it is RDMA");
-    assert!(nic() - other < 100_000_000, "the adapter does not count it");
+    assert!((nic() - other) * 3 < sent() - rdma, "the adapter counts what is no RDMA");
     pair.suffer(0, HostTrouble::VmknicUntagged, true);
     let (rdma, other) = (sent(), nic());
     at(20);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::command::run_as;
 use crate::lab::machine::{Answer, Login, Machine};
 use crate::probe::dialect::posix::{MORE_LINES, MOST_PROCESSES, is_name};
-use crate::probe::{ITEM, Keep, Listing, MORE, MOST_ITEMS, Read, STATUS, Word};
+use crate::probe::{CLOCK, ITEM, Keep, Listing, MORE, MOST_ITEMS, Read, STATUS, Word};
 
 /// What one read or command printed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub fn read(machine: &dyn Machine, login: &Login, read: &Read, sudo: bool, tool:
         Read::Command { argv, keep } | Read::Privileged { argv, keep, .. } => {
             command(machine, login, argv, *keep, sudo, tool)
         }
-        Read::Each { of, argv, .. } => each(machine, login, *of, argv, tool),
+        Read::Each { of, argv, timed, .. } => each(machine, login, *of, argv, *timed, tool),
         Read::ProcessFiles { names, files } => process_files(machine, login, names, files),
         Read::Environment(prefixes) => environment(machine, login, prefixes),
     }
@@ -92,7 +92,7 @@ fn files(machine: &dyn Machine, login: &Login, paths: impl Iterator<Item = Strin
 }
 
 /// A command for each thing that a listing names, as the script prints it.
-fn each(machine: &dyn Machine, login: &Login, of: Listing, argv: &[Word], tool: &str) -> Printed {
+fn each(machine: &dyn Machine, login: &Login, of: Listing, argv: &[Word], timed: bool, tool: &str) -> Printed {
     let list: Vec<String> = chosen(of.command().0.iter().map(|word| (*word).to_owned()).collect(), tool);
     let listed = Printed::from(run_as(machine, login, &list, false));
     let names = of.names(&String::from_utf8_lossy(&listed.stdout));
@@ -101,6 +101,11 @@ fn each(machine: &dyn Machine, login: &Login, of: Listing, argv: &[Word], tool: 
         let mark = format!("{ITEM} {name}\n");
         printed.stdout.extend_from_slice(mark.as_bytes());
         printed.stderr.extend_from_slice(mark.as_bytes());
+        if timed {
+            let now = Printed::from(run_as(machine, login, &["date".to_owned(), "+%s".to_owned()], false));
+            printed.stdout.extend_from_slice(format!("{CLOCK} ").as_bytes());
+            printed.stdout.extend_from_slice(&now.stdout);
+        }
         let words: Vec<String> = chosen(argv.iter().map(|word| word.shown(name)).collect(), tool);
         let one = Printed::from(run_as(machine, login, &words, false));
         printed.stdout.extend_from_slice(&one.stdout);

@@ -8,7 +8,7 @@
 use std::fmt::Write as _;
 
 use crate::probe::privilege::ByRoot;
-use crate::probe::{ITEM, Keep, Listing, MORE, MOST_ITEMS, Read, STATUS, Source, Word};
+use crate::probe::{CLOCK, ITEM, Keep, Listing, MORE, MOST_ITEMS, Read, STATUS, Source, Word};
 
 /// How long one command may run on the target, in seconds. What is still running then is ended by `timeout`, where the
 /// target has it.
@@ -152,7 +152,7 @@ fn read(script: &mut String, read: &Read, by_root: Option<&ByRoot>) {
                 started(script, &format!("sh -c '\"$@\"; exit $?' sh {}", words.join(" ")), *keep);
             }
         },
-        Read::Each { of, argv, .. } => each(script, *of, argv),
+        Read::Each { of, argv, timed, .. } => each(script, *of, argv, *timed),
         Read::ProcessFiles { names, files } => process_files(script, names, files),
         Read::Environment(prefixes) => environment(script, prefixes),
     }
@@ -186,11 +186,12 @@ fn word(word: &Word) -> String {
 }
 
 /// Appends a loop that runs a command for each thing that a listing names.
-fn each(script: &mut String, of: Listing, argv: &[Word]) {
+fn each(script: &mut String, of: Listing, argv: &[Word], timed: bool) {
     let (list, filter) = of.command();
     let list: Vec<Word> = list.iter().copied().map(Word::Plain).collect();
     let words = |argv: &[Word]| argv.iter().map(word).collect::<Vec<_>>().join(" ");
     let Some(program) = list.first().map(word) else { return };
+    let clock = if timed { format!("printf '{CLOCK} %s\\n' \"$(date +%s)\"\n") } else { String::new() };
     push(
         script,
         format_args!(
@@ -200,7 +201,7 @@ fn each(script: &mut String, of: Listing, argv: &[Word]) {
              while IFS= read -r _i; do\n\
              _c=$((_c+1)); [ \"$_c\" -le {MOST_ITEMS} ] || continue\n\
              printf '{ITEM} %s\\n' \"$_i\"; printf '{ITEM} %s\\n' \"$_i\" >&2\n\
-             $_t {} </dev/null; printf '\\n{STATUS} %s\\n' \"$?\"\ndone\n\
+             {clock}$_t {} </dev/null; printf '\\n{STATUS} %s\\n' \"$?\"\ndone\n\
              [ \"$_c\" -le {MOST_ITEMS} ] || echo \"{MORE} $((_c-{MOST_ITEMS}))\"\n}}\n\
              else echo {program}': not found' >&2; _s=127; fi\n",
             words(&list),

@@ -5,13 +5,15 @@
 use std::collections::BTreeMap;
 
 use crate::fabric::Observation;
-use crate::probe::{ITEM, MORE, STATUS};
+use crate::probe::{CLOCK, ITEM, MORE, STATUS};
 
 /// What the command printed for one thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item<'a> {
     /// Name of the thing.
     pub name: &'a str,
+    /// When the read began, in seconds since 1970 by the host's clock, where the host told it.
+    pub clock: Option<i64>,
     /// Exit status; `None` if the answer ended before it.
     pub status: Option<i32>,
     /// Standard output.
@@ -37,7 +39,15 @@ pub fn items(observation: &Observation) -> (Vec<Item<'_>>, u64) {
             if let (Some(from), Some(item)) = (open, items.last_mut()) {
                 item.output = &text[from..begin];
             }
-            items.push(Item { name, status: None, output: "", errors: "", first: number + 1 });
+            items.push(Item { name, clock: None, status: None, output: "", errors: "", first: number + 1 });
+            open = Some(place);
+        } else if let (Some(clock), Some(from), Some(item)) = (after(line, CLOCK), open, items.last_mut())
+            && from == begin
+            && item.clock.is_none()
+        {
+            // Directly below the name: it is ours, and no line of the output.
+            item.clock = clock.trim().parse().ok();
+            item.first = number + 1;
             open = Some(place);
         } else if let (Some(status), Some(from), Some(item)) = (after(line, STATUS), open, items.last_mut()) {
             // The line end before the status is ours.
@@ -105,6 +115,15 @@ mod tests {
         assert_eq!((items[1].name, items[1].status, items[1].output), ("vm nic", Some(1), ""));
         assert_eq!(items[1].errors, "no such thing\n");
         assert_eq!((items[2].status, items[2].output, items[2].first), (None, "   Name: vm", 10));
+    }
+
+    #[test]
+    fn the_clock_below_a_name_is_no_output() {
+        let observation =
+            Observation::of_text("each", "@item a\n@clock 1764492000\nx\n@clock 5\n\n@status 0\n@item b\ny\n");
+        let (items, _) = items(&observation);
+        assert_eq!((items[0].clock, items[0].output, items[0].first), (Some(1_764_492_000), "x\n@clock 5\n", 3));
+        assert_eq!((items[1].clock, items[1].output, items[1].first), (None, "y\n", 8));
     }
 
     #[test]

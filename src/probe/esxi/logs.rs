@@ -66,6 +66,7 @@ pub const VMWARE: Probe = Probe {
                 Word::Item("", "/vmware.log"),
             ],
             masked: true,
+            timed: false,
         },
     }],
     parse: parse_vmware,

@@ -8,6 +8,7 @@ pub mod address;
 mod advanced;
 pub mod block;
 mod config_files;
+pub mod counting;
 mod dcb;
 pub mod each;
 mod firewall;

@@ -42,6 +42,7 @@ pub const NODES: Probe = Probe {
                 crate::probe::Word::Item("/net/pNics/", "/properties"),
             ],
             masked: false,
+            timed: false,
         },
     }],
     parse: parse_nodes,

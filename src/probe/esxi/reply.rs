@@ -39,6 +39,7 @@ macro_rules! for_each {
                 of: $crate::probe::Listing::$listing,
                 argv: $crate::probe::esxi::reply::argv![$($word)+; item],
                 masked: false,
+                timed: false,
             },
         }
     };

@@ -7,43 +7,52 @@ use std::sync::Arc;
 use super::block;
 use super::each::{self, Item};
 use super::lines;
-use super::reply::{self, Facts, for_each};
+use super::reply::{self, Facts, argv};
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text};
-use crate::probe::{Pace, Probe};
+use crate::probe::{Listing, Pace, Probe, Read, Source, Word};
+
+/// A probe of counters: one command for each thing of a listing, which is the last word of it.
+const fn counters(
+    name: &'static str,
+    title: &'static str,
+    sources: &'static [Source],
+    parse: fn(&[Arc<Observation>]) -> Vec<Fact>,
+) -> Probe {
+    Probe { name, title, privilege_adds: "", pace: Pace::Medium, sources, parse }
+}
+
+/// The source of such a probe. The time of each read is told with it, for the rates.
+const fn counted(name: &'static str, of: Listing, argv: &'static [Word]) -> Source {
+    Source { name, read: Read::Each { of, argv, masked: false, timed: true } }
+}
 
 /// What RDMA devices count.
-pub const RDMA: Probe = Probe {
-    name: "esxi.rdma-statistics",
-    title: "statistics of RDMA devices (of all VMs together)",
-    privilege_adds: "",
-    pace: Pace::Medium,
-    sources: &[for_each!("esxi.rdma-stats", RdmaDevices, "esxcli" "rdma" "device" "stats" "get" "-d")],
-    parse: parse_blocks,
-};
+pub const RDMA: Probe = counters(
+    "esxi.rdma-statistics",
+    "statistics of RDMA devices (of all VMs together)",
+    &[counted("esxi.rdma-stats", Listing::RdmaDevices, argv!["esxcli" "rdma" "device" "stats" "get" "-d"; item])],
+    parse_blocks,
+);
 
 /// What adapters count.
-pub const NICS: Probe = Probe {
-    name: "esxi.nic-statistics",
-    title: "statistics of physical adapters",
-    privilege_adds: "",
-    pace: Pace::Medium,
-    sources: &[for_each!("esxi.nic-stats", Uplinks, "esxcli" "network" "nic" "stats" "get" "-n")],
-    parse: parse_blocks,
-};
+pub const NICS: Probe = counters(
+    "esxi.nic-statistics",
+    "statistics of physical adapters",
+    &[counted("esxi.nic-stats", Listing::Uplinks, argv!["esxcli" "network" "nic" "stats" "get" "-n"; item])],
+    parse_blocks,
+);
 
 /// What the drivers of adapters count besides: pause and priority flow control among it.
-pub const PRIVATE: Probe = Probe {
-    name: "esxi.nic-private-statistics",
-    title: "pause, flow control and errors as drivers count them",
-    privilege_adds: "",
-    pace: Pace::Medium,
-    sources: &[for_each!(
+pub const PRIVATE: Probe = counters(
+    "esxi.nic-private-statistics",
+    "pause, flow control and errors as drivers count them",
+    &[counted(
         "esxi.nic-privstats",
-        Uplinks,
-        "localcli" "--plugin-dir" "/usr/lib/vmware/esxcli/int" "networkinternal" "nic" "privstats" "get" "-n"
+        Listing::Uplinks,
+        argv!["localcli" "--plugin-dir" "/usr/lib/vmware/esxcli/int" "networkinternal" "nic" "privstats" "get" "-n"; item],
     )],
-    parse: parse_private,
-};
+    parse_private,
+);
 
 /// The most private counters that are kept of one adapter: drivers have thousands, one set for each queue.
 const MOST_PRIVATE: usize = 256;
@@ -173,7 +182,8 @@ mod tests {
     use super::super::reply::testing::{item, run, shown, survives_damage, with_carriage_returns};
     use super::*;
 
-    /// Labels of facts/esxi.md 2.10, which no public sample confirms, and one that nobody knows.
+    /// Labels made after the fields of the VMkernel's own structure, which no public sample confirms, and one that nobody
+    /// knows.
     const RDMA_STATS: &str = "   Packets received: 10
    Bytes sent: 18446744073709551615
    Queue pairs in RTS state: 4
@@ -181,10 +191,10 @@ mod tests {
    Flux capacitors charged: 3
    Mood: fine
 ";
-    /// As facts/esxi.md 2.13 has it.
+    /// As public test code of an adapter's vendor has it.
     const NIC_STATS: &str =
         "NIC statistics for vmnic9\n   Packets received: 0\n   Bytes received: 5271156\n   Receive CRC errors: 2\n";
-    /// Lines as facts/esxi.md 2.13 names them: of an Intel driver and of nmlx5.
+    /// Lines as they are named in public, of an Intel driver and of nmlx5; the layout around them is nowhere shown.
     const PRIVATE_STATS: &str = "PFC TC[3]: RxXon=1 RxXoff=2 TxXon=0 TxXoff=5 Xon2Xoff=0\n   txPauseCtrlPhy: 12\n   rxPauseCtrlPhy: 0\n   \
         rxQueue0Packets: 99\nnonsense\n";
 

@@ -12,7 +12,7 @@ use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
 use crate::probe::{Listing, Pace, Probe, Read, Source, Word};
 
 const fn of_vms(name: &'static str, argv: &'static [Word]) -> Source {
-    Source { name, read: Read::Each { of: Listing::Vms, argv, masked: true } }
+    Source { name, read: Read::Each { of: Listing::Vms, argv, masked: true, timed: false } }
 }
 
 /// Configuration, devices and snapshots of VMs.

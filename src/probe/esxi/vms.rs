@@ -26,6 +26,7 @@ pub const PROBE: Probe = Probe {
                 of: Listing::Vms,
                 argv: &[Word::Plain("vim-cmd"), Word::Plain("vmsvc/get.summary"), Word::Item("", "")],
                 masked: true,
+                timed: false,
             },
         },
     ],

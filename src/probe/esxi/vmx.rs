@@ -17,7 +17,12 @@ pub const PROBE: Probe = Probe {
     pace: Pace::Slow,
     sources: &[Source {
         name: "esxi.vmx-files",
-        read: Read::Each { of: Listing::VmxFiles, argv: &[Word::Plain("cat"), Word::Item("", "")], masked: true },
+        read: Read::Each {
+            of: Listing::VmxFiles,
+            argv: &[Word::Plain("cat"), Word::Item("", "")],
+            masked: true,
+            timed: false,
+        },
     }],
     parse,
 };

@@ -144,7 +144,13 @@ fn nothing<'a>(model: &Model, paint: Paint<'_>, room: usize) -> Vec<Line<'a>> {
             let guest = crate::fabric::EntityId::new(target, Entity::Guest);
             model.fabric.text(&guest, Attribute::RdmaPresence)
         });
-        presence.map_or_else(|| "no counters were read yet".to_owned(), ToOwned::to_owned)
+        match presence {
+            _ if model.selected_target().is_some_and(|target| live::is_saved(model, target)) => {
+                "these values were saved earlier: there is nothing live to draw".to_owned()
+            }
+            Some(presence) => presence.to_owned(),
+            None => "no counters were read yet".to_owned(),
+        }
     } else {
         "nothing passes the filter".to_owned()
     };
@@ -346,8 +352,11 @@ fn draw_graph(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect
     frame.render_widget(widget, plot);
 }
 
-/// Queue pairs are read every few seconds, not each second.
+/// Queue pairs are read every few seconds, not each second. Steps say themselves where their gaps are.
 fn longest_step(graph: &Graph) -> f64 {
+    if graph.is_shared() {
+        return f64::INFINITY;
+    }
     if graph.attribute == Attribute::ForeignQueuePairs { live::LONGEST_STEP_SECONDS } else { 0.0 }
 }
 

@@ -3,7 +3,6 @@
 use super::super::Said;
 use super::super::print::{Column, fields, row, table};
 use super::super::state::{State, Uplink};
-use super::super::traffic::{BACK, PAYLOAD};
 use super::unknown;
 use crate::lab::guest::load::whole;
 
@@ -70,10 +69,9 @@ fn list(state: &State, devices: &[(&str, &Uplink)]) -> String {
 /// Source: facts 2.10: the fields are those of the VMkernel's own structure, the labels are UNSOURCED.
 fn stats(state: &State, uplink: &Uplink) -> String {
     let carries = state.dvs_uplinks.contains(&uplink.name);
-    let seconds = if carries { state.carried.rdma } else { 0.0 };
-    let octets = whole(seconds * PAYLOAD);
-    let back = whole(seconds * PAYLOAD * BACK);
-    let running = carries && state.carries_rdma() && state.vms.iter().any(|vm| vm.on && vm.port.is_some());
+    let (back, octets) = if carries { state.carried.rdma } else { (0.0, 0.0) };
+    let (back, octets) = (whole(back), whole(octets));
+    let running = carries && state.carried.rdma_now;
     let pairs: u64 = if running { 6 } else { 0 };
     let values: [(&str, u64); 32] = [
         ("Packets received", back / 4100),

@@ -1,7 +1,10 @@
 //! The graphs of the *Live* panel: which there are for a target, which series feed them, what their ceiling is. A graph
 //! without a source is a sentence, never a flat line.
 
+mod host;
+
 use super::model::Model;
+use crate::diagnose::join::SHARED_COUNTERS;
 use crate::fabric::counter::Role;
 use crate::fabric::{Attribute, Entity, EntityId, SeriesKey, State, TargetId, Text, Timestamp, Value};
 
@@ -54,6 +57,8 @@ pub struct Line {
     pub keys: Vec<SeriesKey>,
     /// What each value is multiplied with (8 turns bytes into bits).
     pub factor: f64,
+    /// True for counters of a host, which are read now and then: each value is the mean of a time and is drawn as a step.
+    pub slow: bool,
 }
 
 /// The highest value that a graph can honestly reach.
@@ -92,12 +97,18 @@ pub type LinePoint = (Timestamp, Option<f64>);
 impl Line {
     /// True if any value above zero is bad news.
     pub fn tells_of_trouble(&self) -> bool {
-        matches!(self.label, "in error" | "errors" | "retransmits" | "receiver not ready")
+        matches!(
+            self.label,
+            "in error" | "errors" | "retransmits" | "receiver not ready" | "RDMA errors" | "drops" | "discards"
+        )
     }
 
     /// The points of the line from `from` to `until`, oldest first. Where any of the added series has a gap, so has the
     /// line.
     pub fn points(&self, model: &Model, from: Timestamp, until: Timestamp) -> Vec<LinePoint> {
+        if self.slow {
+            return host::points(model, self, from, until);
+        }
         let mut summed: std::collections::BTreeMap<Timestamp, Option<f64>> = std::collections::BTreeMap::new();
         for series in self.keys.iter().filter_map(|key| model.series.get(key)) {
             for point in series.points.iter().filter(|point| point.at >= from && point.at <= until) {
@@ -113,6 +124,9 @@ impl Line {
 
     /// The newest value at or before `at`, unless there is a gap.
     pub fn value_at(&self, model: &Model, at: Timestamp) -> Option<f64> {
+        if self.slow {
+            return host::value(model, self, at);
+        }
         let mut sum = None;
         for series in self.keys.iter().filter_map(|key| model.series.get(key)) {
             let value = series.at(at)?.value? * self.factor;
@@ -123,6 +137,9 @@ impl Line {
 
     /// The value at a moment, unless it is too old to stand for that moment.
     pub fn fresh_value(&self, model: &Model, at: Timestamp) -> Option<f64> {
+        if self.slow {
+            return host::value(model, self, at);
+        }
         let newest = self.keys.iter().filter_map(|key| model.series.get(key)?.at(at)).map(|point| point.at).max()?;
         let limit = GAP_PERIODS * model.options.period.as_secs_f64() + LONGEST_STEP_SECONDS;
         (at.duration_since(newest).as_secs_f64() <= limit).then(|| self.value_at(model, at)).flatten()
@@ -130,6 +147,16 @@ impl Line {
 }
 
 impl Graph {
+    /// True if it shows counters of a host, which count all VMs of an uplink.
+    pub fn is_shared(&self) -> bool {
+        self.lines.iter().any(|line| line.slow)
+    }
+
+    /// Its title, with whose counters it shows where those are not the target's own.
+    pub fn whole_title(&self) -> String {
+        if self.is_shared() { format!("{} ({SHARED_COUNTERS})", self.title) } else { self.title.clone() }
+    }
+
     /// True for a graph of trouble that shows none: all its lines were zero all the time. Such a graph needs no room.
     pub fn is_quiet(&self, model: &Model, from: Timestamp, until: Timestamp) -> bool {
         self.unit == GraphUnit::PerSecond
@@ -140,15 +167,25 @@ impl Graph {
     }
 }
 
-/// All graphs of a target: its RDMA ports first, then queue pairs, then its network interfaces.
+/// True for a target whose values were read from a file: nothing of it moves.
+pub fn is_saved(model: &Model, target: &TargetId) -> bool {
+    host::is_saved(model, target)
+}
+
+/// All graphs of a target: its RDMA ports first, then what its host counts for it, then queue pairs, then its network
+/// interfaces; of a host its uplinks. A target that is a file has none.
 pub fn graphs(model: &Model, target: &TargetId) -> Vec<Graph> {
-    let mut graphs = Vec::new();
+    if is_saved(model, target) {
+        return Vec::new();
+    }
+    let mut graphs = host::of_host(model, target);
     let ports: Vec<Entity> = model.fabric.ports(target).map(|(device, port)| Entity::port(device, port)).collect();
     for port in &ports {
         let id = EntityId::new(target, port.clone());
         graphs.extend(traffic(model, &id));
         graphs.extend(trouble(model, &id));
     }
+    graphs.extend(host::of_guest(model, target));
     if !ports.is_empty() {
         graphs.push(queue_pairs(model, target));
     }
@@ -173,7 +210,7 @@ fn line(model: &Model, id: &EntityId, label: &'static str, roles: &[Role], facto
         .filter(|(_, series)| series.role.is_some_and(|role| roles.contains(&role)))
         .map(|(key, _)| key.clone())
         .collect();
-    (!keys.is_empty()).then_some(Line { label, keys, factor })
+    (!keys.is_empty()).then_some(Line { label, keys, factor, slow: false })
 }
 
 /// Bytes each way where the driver counts them, else packets, else the sentence who does not publish either.
@@ -280,7 +317,7 @@ fn queue_pairs(model: &Model, target: &TargetId) -> Graph {
     let key = |name| SeriesKey { target: target.clone(), entity: Entity::Guest, name: Text::new(name) };
     let lines = [("queue pairs", QUEUE_PAIR_SERIES), ("in error", QUEUE_PAIR_ERROR_SERIES)]
         .into_iter()
-        .map(|(label, name)| Line { label, keys: vec![key(name)], factor: 1.0 })
+        .map(|(label, name)| Line { label, keys: vec![key(name)], factor: 1.0, slow: false })
         .filter(|line| model.series.get(&line.keys[0]).is_some())
         .collect::<Vec<_>>();
     let foreign = model.fabric.reading(&id, Attribute::ForeignQueuePairs).map(|reading| &reading.state);

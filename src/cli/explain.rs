@@ -61,6 +61,9 @@ pub fn run(global: &Global, files: &[PathBuf]) -> Result<Exit, Failure> {
         [] => std::slice::from_ref(&stdin),
         files => files,
     };
+    if files.contains(&stdin) && io::stdin().is_terminal() {
+        output::complain("rdmascope: reading from the terminal; end with Ctrl-D");
+    }
     let inputs: Vec<Input> = files.iter().map(|path| input(path)).collect();
     let complete = inputs.iter().all(|input| !input.kinds.is_empty() && input.problem.is_none());
     let text = match global.format {
@@ -107,13 +110,12 @@ fn of_bytes(path: String, bytes: &[u8], cut: bool) -> Input {
     if bytes.iter().take(8192).any(|byte| *byte == 0) {
         return Input::without(path, "binary data, no text".to_owned());
     }
-    let Explained { kinds, facts, findings } = explain(&path, bytes);
-    let mut problem = kinds.is_empty().then(|| "not recognised: nothing in it is of a kind that is known".to_owned());
-    if cut {
-        problem = Some(format!("only the first {} MiB were read", LARGEST >> 20));
-    }
+    let Explained { kinds, facts, findings, not_read, .. } = explain(&path, bytes);
+    let unknown = kinds.is_empty().then(|| "not recognised: nothing in it is of a kind that is known".to_owned());
+    let cut = cut.then(|| format!("only the first {} MiB were read", LARGEST >> 20));
+    let problems: Vec<String> = unknown.into_iter().chain(cut).chain(not_read).collect();
     let mut input = Input::without(path, String::new());
-    input.problem = problem;
+    input.problem = (!problems.is_empty()).then(|| problems.join("; "));
     input.kinds = kinds.into_iter().map(crate::diagnose::explain::Kind::name).collect();
     for fact in facts {
         let mut name = fact.name.clone();

@@ -8,3 +8,4 @@ pub mod finding;
 pub mod join;
 pub mod lint;
 pub mod myth;
+mod needles;

@@ -7,6 +7,9 @@ mod host;
 mod said;
 mod vm;
 
+use std::sync::LazyLock;
+
+use super::needles::Needles;
 pub(crate) use said::is_command;
 pub use said::{Context, Said};
 
@@ -59,6 +62,8 @@ pub struct Myth {
     pub source: &'static str,
     /// True if no public document says so.
     pub weak: bool,
+    /// Words of which one stands in every line that says it, in small letters: other lines are not looked at.
+    pub needs: &'static [&'static str],
     /// Recognises it in a line.
     pub says: fn(&Said<'_>) -> bool,
 }
@@ -81,13 +86,32 @@ pub fn all() -> impl Iterator<Item = &'static Myth> {
     host::MYTHS.iter().chain(vm::MYTHS)
 }
 
+/// The words of all entries, each with the place of its entry in the list.
+static NEEDS: LazyLock<Needles> = LazyLock::new(|| {
+    let words = all().zip(0_u8..).flat_map(|(myth, at)| myth.needs.iter().map(move |word| (*word, at)));
+    Needles::new(words)
+});
+
 /// Which pieces of wrong advice a line repeats. `context` is that of the whole text in which it stands.
 pub fn judge(line: &str, context: Context) -> Vec<&'static Myth> {
+    judge_for(line, context, candidates(line)).into_iter().map(|(_, myth)| myth).collect()
+}
+
+/// The entries that a line may repeat, a bit for each in the order of the list: its words are there, no more is known.
+pub(crate) fn candidates(line: &str) -> u64 {
+    NEEDS.groups(line)
+}
+
+/// The same as [`judge`] for some entries only, with their places in the list.
+pub(crate) fn judge_for(line: &str, context: Context, candidates: u64) -> Vec<(u32, &'static Myth)> {
+    if candidates == 0 {
+        return Vec::new();
+    }
     let said = Said::new(line, context);
     if said.is_empty() {
         return Vec::new();
     }
-    all().filter(|myth| (myth.says)(&said)).collect()
+    (0_u32..).zip(all()).filter(|(at, myth)| candidates >> at & 1 == 1 && (myth.says)(&said)).collect()
 }
 
 #[cfg(test)]

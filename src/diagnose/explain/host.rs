@@ -2,10 +2,12 @@
 //! settings that wait for a reboot, parameters that a second command wipes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use super::parts::Line;
 use super::{Explained, Fact, Value};
 use crate::diagnose::finding::{Confidence, Evidence, Finding, Status};
+use crate::diagnose::needles::Needles;
 use crate::fabric::State;
 
 /// True for the name of an advanced setting.
@@ -341,11 +343,17 @@ fn pairs(facts: &[Fact], lines: &[Line<'_>]) -> Vec<Finding> {
     found
 }
 
+/// Words of which one stands in every line that sets a module's parameters.
+static SETS: LazyLock<Needles> = LazyLock::new(|| Needles::new([("module parameters set", 0), ("esxcfg-module", 0)]));
+
 /// A second `set` of a module's parameters that leaves out those of the first.
 fn wiped(lines: &[Line<'_>]) -> Vec<Finding> {
-    let mut before: Vec<(String, Vec<String>, u32)> = Vec::new();
+    let mut before: BTreeMap<String, (Vec<String>, u32)> = BTreeMap::new();
     let mut found = Vec::new();
     for (number, line) in lines {
+        if SETS.groups(line) == 0 || found.len() > super::MOST_FINDINGS {
+            continue;
+        }
         let lower = line.to_lowercase();
         let sets = lower.contains("module parameters set") || (lower.contains("esxcfg-module") && lower.contains("-s"));
         if !sets
@@ -371,7 +379,7 @@ fn wiped(lines: &[Line<'_>]) -> Vec<Finding> {
                 word.split_once('=').map(|(name, _)| name.to_owned())
             })
             .collect();
-        if let Some((_, first, at)) = before.iter().rev().find(|(other, ..)| other == module) {
+        if let Some((first, at)) = before.get(module) {
             let lost: Vec<&str> = first.iter().filter(|name| !names.contains(name)).map(String::as_str).collect();
             if !lost.is_empty() {
                 let title = format!("The second command for {module} takes back {}", lost.join(", "));
@@ -388,7 +396,7 @@ fn wiped(lines: &[Line<'_>]) -> Vec<Finding> {
                 found.push(finding.shown(*at, "the first command").shown(*number, line));
             }
         }
-        before.push((module.to_owned(), names, *number));
+        before.insert(module.to_owned(), (names, *number));
     }
     found
 }

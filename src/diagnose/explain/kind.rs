@@ -62,16 +62,15 @@ impl Kind {
 }
 
 /// The script that a text is, if it is one.
-pub(super) fn script(path: &str, text: &str) -> Option<Kind> {
-    let local = path.ends_with("local.sh")
-        || text.contains("local configuration options")
-        || text.contains("/etc/rc.local.d/local.sh");
-    let begins = text.trim_start_matches('\u{feff}').trim_start().starts_with("#!");
-    match (local, begins) {
-        (true, true) => Some(Kind::LocalSh),
-        (true, false) if path.ends_with("local.sh") => Some(Kind::LocalSh),
-        (_, true) => Some(Kind::Shell),
-        _ => None,
+pub(super) fn script(path: &str, lines: &[Line<'_>]) -> Option<Kind> {
+    let filled = lines.iter().map(|(_, line)| line.trim_start_matches('\u{feff}').trim_start());
+    let begins = filled.clone().find(|line| !line.is_empty()).is_some_and(|line| line.starts_with("#!"));
+    let named = path.ends_with("local.sh");
+    let says = |line: &str| line.contains("local configuration options") || line.contains("/etc/rc.local.d/local.sh");
+    match begins {
+        true if named || filled.clone().any(says) => Some(Kind::LocalSh),
+        true => Some(Kind::Shell),
+        false => named.then_some(Kind::LocalSh),
     }
 }
 
@@ -86,17 +85,21 @@ pub(super) fn of_command(command: &str) -> Kind {
     }
 }
 
-/// What lines are; several kinds where they are mixed.
-pub(super) fn of_lines(lines: &[Line<'_>]) -> Vec<Kind> {
+/// What each line is.
+pub(super) fn of_each(lines: &[Line<'_>]) -> Vec<Option<Kind>> {
+    let above = std::iter::once(None).chain(lines.iter().map(|(_, line)| Some(&**line)));
+    lines.iter().zip(above).map(|((_, line), above)| of_line(line.trim_start_matches('\u{feff}'), above)).collect()
+}
+
+/// What lines are of which each is this; several kinds where they are mixed.
+pub(super) fn of_lines(lines: &[Line<'_>], each: &[Option<Kind>]) -> Vec<Kind> {
     let mut kinds: Vec<Kind> = Vec::new();
     let mut snapshots = false;
     let mut keys = 0;
-    for (at, (_, line)) in lines.iter().enumerate() {
-        let line = line.trim_start_matches('\u{feff}');
-        let before = at.checked_sub(1).map(|before| &*lines[before].1);
-        let Some(kind) = of_line(line, before) else { continue };
+    for ((_, line), kind) in lines.iter().zip(each) {
+        let Some(kind) = *kind else { continue };
         keys += usize::from(kind == Kind::Vmx);
-        snapshots |= kind == Kind::Vmx && is_snapshot_key(line);
+        snapshots |= kind == Kind::Vmx && is_snapshot_key(line.trim_start_matches('\u{feff}'));
         if !kinds.contains(&kind) {
             kinds.push(kind);
         }
@@ -109,17 +112,24 @@ pub(super) fn of_lines(lines: &[Line<'_>]) -> Vec<Kind> {
         }
     }
     // Some words of a log or of a command look like a key now and then.
-    let filled =
-        lines.iter().filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#')).count();
-    if kinds.len() > 1 && keys * 3 < filled {
-        kinds.retain(|kind| !matches!(kind, Kind::Vmx | Kind::Vmsd));
+    if kinds.len() > 1 {
+        let filled =
+            lines.iter().filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#')).count();
+        if keys * 3 < filled {
+            kinds.retain(|kind| !matches!(kind, Kind::Vmx | Kind::Vmsd));
+        }
     }
     kinds
 }
 
+/// True for kinds that messages are of: what is said there is no row of a table and no key.
+pub(super) fn is_log(kind: Option<Kind>) -> bool {
+    matches!(kind, Some(Kind::VmwareLog | Kind::VmkernelLog | Kind::PowerOnError))
+}
+
 /// True for a line of a log, or for what was said when a VM did not start.
 pub(super) fn is_message(line: &str) -> bool {
-    matches!(of_line(line, None), Some(Kind::VmwareLog | Kind::VmkernelLog | Kind::PowerOnError))
+    is_log(of_line(line, None))
 }
 
 fn is_snapshot_key(line: &str) -> bool {
@@ -204,8 +214,25 @@ fn of_line(line: &str, before: Option<&str>) -> Option<Kind> {
     if is_block_key(trimmed) {
         return Some(Kind::Esxcli);
     }
-    let first = trimmed.trim_start_matches(['#', '$', ' ']).split(' ').next().unwrap_or_default();
-    (is_command(first) && trimmed.contains(' ')).then_some(Kind::Shell)
+    is_tool(trimmed.trim_start_matches(['#', '$', ' '])).then_some(Kind::Shell)
+}
+
+/// True for a command of a tool that the list of wrong advice knows. Some names of tools are words of English too: these
+/// have to be followed by what only a command has.
+pub(super) fn is_tool(command: &str) -> bool {
+    let mut words = command.split_whitespace();
+    let (Some(first), Some(second)) = (words.next(), words.next()) else { return false };
+    let more = second.starts_with(['-', '/', '"', '\'', '$', '.']);
+    is_command(first)
+        && match first.rsplit('/').next().unwrap_or_default() {
+            "ip" => more || matches!(second, "a" | "addr" | "address" | "link" | "l" | "r" | "route" | "neigh" | "rule"),
+            "rdma" => more || matches!(second, "dev" | "link" | "res" | "resource" | "statistic" | "system"),
+            "service" => words.next().is_some_and(|what| {
+                matches!(what, "start" | "stop" | "restart" | "status" | "reload") && words.next().is_none()
+            }),
+            "echo" | "ls" | "cat" => more,
+            _ => true,
+        }
 }
 
 /// A line of vmkernel.log: `cpu12:2097768)`, with or without what stands before and an operation's id; or a driver's line
@@ -223,7 +250,7 @@ fn is_vmkernel(lower: &str) -> bool {
 }
 
 /// Begins of names that VMX files have.
-const VMX_KEYS: [&str; 54] = [
+const VMX_KEYS: [&str; 55] = [
     ".encoding",
     "annotation",
     "bios.",
@@ -239,6 +266,7 @@ const VMX_KEYS: [&str; 54] = [
     "floppy",
     "guestinfo.",
     "guestos",
+    "guestosaltname",
     "hpet0",
     "hypervisor.",
     "ide",
@@ -289,7 +317,10 @@ fn is_vmx_key(lower: &str) -> bool {
         .unwrap_or(lower);
     let key: &str = lower.split(['=', ' ', '\t']).next().unwrap_or_default();
     let rest = lower[key.len()..].trim_start();
-    let known = VMX_KEYS.iter().any(|begin| key.starts_with(begin)) && !key.ends_with(':');
+    // `ide0:0.present`, but not `identity`.
+    let whole = |begin: &str, rest: &str| begin.ends_with('.') || !rest.starts_with(|c: char| c.is_ascii_alphabetic());
+    let known = VMX_KEYS.iter().any(|begin| key.strip_prefix(begin).is_some_and(|rest| whole(begin, rest)))
+        && !key.ends_with(':');
     let assigned = rest.starts_with('=');
     let dotted = key.contains('.')
         && !rest.is_empty()

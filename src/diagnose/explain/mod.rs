@@ -7,6 +7,7 @@ mod arguments;
 mod host;
 mod kind;
 mod logs;
+mod messages;
 mod parts;
 mod squeezed;
 mod tables;
@@ -14,7 +15,8 @@ mod vim;
 mod vmx;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use crate::diagnose::finding::{Confidence, Evidence, Finding, Status};
 use crate::diagnose::myth::{self, Context};
@@ -31,6 +33,12 @@ const MOST_FINDINGS: usize = 2_000;
 
 /// So many lines are shown for one finding.
 const MOST_EVIDENCE: usize = 16;
+
+/// So many lines of a configuration, or of the output of one command, are read; what has more is something else.
+const MOST_LINES: usize = 20_000;
+
+/// So long is a line that is read, in bytes.
+const LONGEST_LINE: usize = 1 << 20;
 
 /// A value as it stands in a text.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,6 +73,10 @@ pub struct Explained {
     pub facts: Vec<Fact>,
     /// What is wrong or worth knowing.
     pub findings: Vec<Finding>,
+    /// What of the text was not read or is not told, and why: a few words each.
+    pub not_read: Vec<String>,
+    /// The places of findings, by a hash of what makes them one.
+    places: HashMap<u64, Vec<usize>>,
 }
 
 impl Explained {
@@ -82,6 +94,13 @@ impl Explained {
         (1000 + self.facts.len() + 1000 * said).saturating_sub(5 * broken)
     }
 
+    /// Tells that something was not read; each thing once.
+    fn leaves_out(&mut self, what: String) {
+        if !self.not_read.contains(&what) && self.not_read.len() < MOST_EVIDENCE {
+            self.not_read.push(what);
+        }
+    }
+
     fn is(&mut self, kind: Kind) {
         if !self.kinds.contains(&kind) {
             self.kinds.push(kind);
@@ -91,6 +110,8 @@ impl Explained {
     fn fact(&mut self, line: u32, name: &str, state: State<Value>, unit: Option<&'static str>) {
         if self.facts.len() < MOST_FACTS {
             self.facts.push(Fact { name: Text::new(name), state, unit, line });
+        } else {
+            self.leaves_out(format!("only the first {MOST_FACTS} values are told"));
         }
     }
 
@@ -109,10 +130,16 @@ impl Explained {
                 && known.title == finding.title
                 && known.cause == finding.cause
         };
-        match self.findings.iter().position(same) {
+        let mut hasher = DefaultHasher::new();
+        (&finding.check, &finding.subject, &finding.title, &finding.cause).hash(&mut hasher);
+        let places = self.places.entry(hasher.finish()).or_default();
+        match places.iter().copied().find(|at| self.findings.get(*at).is_some_and(same)) {
             Some(at) => add_evidence(&mut self.findings[at], finding.evidence),
-            None if self.findings.len() < MOST_FINDINGS => self.findings.push(finding),
-            None => {}
+            None if self.findings.len() < MOST_FINDINGS => {
+                places.push(self.findings.len());
+                self.findings.push(finding);
+            }
+            None => self.leaves_out(format!("only the first {MOST_FINDINGS} findings are told")),
         }
     }
 }
@@ -141,8 +168,7 @@ fn value(written: &str) -> State<Value> {
 /// Says what a text is and what it means. Never fails: what is not known stays unknown.
 pub fn explain(path: &str, bytes: &[u8]) -> Explained {
     let text = String::from_utf8_lossy(bytes);
-    let text: Cow<'_, str> =
-        if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n").into() } else { text };
+    let text: Cow<'_, str> = if has_lone_return(&text) { text.replace("\r\n", "\n").replace('\r', "\n").into() } else { text };
     let mut best = explain_lines(path, bytes, &numbered(&text));
     for lines in parts::unwrapped(&text) {
         let other = explain_lines(path, bytes, &lines);
@@ -150,20 +176,89 @@ pub fn explain(path: &str, bytes: &[u8]) -> Explained {
             best = other;
         }
     }
+    for (number, line) in (1_u32..).zip(text.lines()) {
+        if line.len() > LONGEST_LINE {
+            best.leaves_out(format!("line {number} is longer than 1 MiB; what stands behind that was not read"));
+        }
+    }
     best
+}
+
+/// True if a carriage return ends a line alone.
+fn has_lone_return(text: &str) -> bool {
+    text.match_indices('\r').any(|(at, _)| !text[at + 1..].starts_with('\n'))
 }
 
 /// The lines of a text with their numbers.
 fn numbered(text: &str) -> Vec<(u32, Cow<'_, str>)> {
-    (1..).zip(text.lines().map(|line| Cow::Borrowed(line.trim_end()))).collect()
+    let cut = |line: &str| line.floor_char_boundary(LONGEST_LINE);
+    (1..).zip(text.lines().map(|line| Cow::Borrowed(line[..cut(line)].trim_end()))).collect()
 }
 
 fn explain_lines(path: &str, bytes: &[u8], lines: &[(u32, Cow<'_, str>)]) -> Explained {
     let mut explained = Explained::default();
-    let whole = lines.iter().map(|(_, line)| &**line).collect::<Vec<_>>().join("\n");
-    let mut context = Context::of(&whole);
-    let script = kind::script(path, &whole);
+    let mut context = Context::of_lines(lines.iter().map(|(_, line)| &**line));
+    let script = kind::script(path, lines);
     context.script |= script.is_some();
+    let mut shell = Shell::default();
+    read_parts(&mut explained, bytes, lines, script, &mut shell);
+    logs::read(&mut explained, lines);
+    host::conclude(&mut explained, lines);
+    judge(&mut explained, lines, context);
+    once(&mut explained);
+    shell.decide(&mut explained);
+    if explained.kinds.is_empty() && !explained.findings.is_empty() {
+        explained.is(Kind::Text);
+    }
+    explained
+}
+
+/// Commands of shells. A paste is not understood because it has a prompt in it: only if it is nothing but commands, or
+/// if there is something to say about one of them.
+#[derive(Default)]
+struct Shell {
+    /// The lines of commands.
+    commands: BTreeSet<u32>,
+    /// True if something else stands in the text.
+    others: bool,
+}
+
+impl Shell {
+    fn add(&mut self, part: &Part<'_>, each: &[Option<Kind>]) {
+        if let Some((line, command)) = &part.command {
+            match kind::of_command(command) {
+                Kind::Shell => {
+                    self.commands.insert(*line);
+                    self.others |= !kind::is_tool(command);
+                }
+                _ => self.others = true,
+            }
+        }
+        for ((number, line), kind) in part.lines.iter().zip(each) {
+            if *kind == Some(Kind::Shell) {
+                self.commands.insert(*number);
+            } else {
+                self.others |= !line.trim().is_empty() && !line.trim_start().starts_with('#');
+            }
+        }
+    }
+
+    fn decide(&self, explained: &mut Explained) {
+        let judged = explained.findings.iter().flat_map(|finding| &finding.evidence).filter_map(|shown| shown.line);
+        let judged = judged.into_iter().any(|line| self.commands.contains(&line));
+        if !self.commands.is_empty() && (judged || !self.others) {
+            explained.is(Kind::Shell);
+        }
+    }
+}
+
+fn read_parts(
+    explained: &mut Explained,
+    bytes: &[u8],
+    lines: &[(u32, Cow<'_, str>)],
+    script: Option<Kind>,
+    shell: &mut Shell,
+) {
     let parts = match script {
         Some(kind) => {
             explained.is(kind);
@@ -174,33 +269,26 @@ fn explain_lines(path: &str, bytes: &[u8], lines: &[(u32, Cow<'_, str>)]) -> Exp
     let hosts: BTreeSet<&str> = parts.iter().filter_map(|part| part.host.as_deref()).collect();
     for part in &parts {
         let host = part.host.as_deref().filter(|_| hosts.len() > 1);
-        if let Some((_, command)) = &part.command {
-            explained.is(kind::of_command(command));
+        let each = if script.is_some() { vec![None; part.lines.len()] } else { kind::of_each(&part.lines) };
+        let kinds = kind::of_lines(&part.lines, &each);
+        let of_command = part.command.as_ref().map(|(_, command)| kind::of_command(command));
+        for kind in of_command.into_iter().chain(kinds.iter().copied()).filter(|kind| *kind != Kind::Shell) {
+            explained.is(kind);
         }
-        let kinds = if script.is_some() { Vec::new() } else { kind::of_lines(&part.lines) };
-        for kind in &kinds {
-            explained.is(*kind);
+        if script.is_none() {
+            shell.add(part, &each);
         }
         let read = |kind| kinds.contains(&kind);
         if read(Kind::Vmx) || read(Kind::Vmsd) {
-            vmx::read(&mut explained, bytes, lines.len() == part.lines.len(), &part.lines, read(Kind::Vmsd));
-        }
-        if !read(Kind::Vmx) && !read(Kind::Vmsd) {
-            tables::read(&mut explained, host, &part.without_logs());
+            vmx::read(explained, bytes, lines.len() == part.lines.len(), &part.lines, read(Kind::Vmsd));
+        } else if let Some(part) = part.without_logs(&each) {
+            tables::read(explained, host, &part);
         }
         if read(Kind::VimCmd) {
-            vim::read(&mut explained, host, part);
+            vim::read(explained, host, part);
         }
-        arguments::read(&mut explained, host, &part.lines);
+        arguments::read(explained, host, &part.lines);
     }
-    logs::read(&mut explained, lines);
-    host::conclude(&mut explained, lines);
-    judge(&mut explained, lines, context);
-    once(&mut explained);
-    if explained.kinds.is_empty() && !explained.findings.is_empty() {
-        explained.is(Kind::Text);
-    }
-    explained
 }
 
 /// Rules for a VM's configuration that say of a key what the list of wrong advice says too.
@@ -229,14 +317,26 @@ fn once(explained: &mut Explained) {
 /// Judges every line against the list of wrong advice: one finding for each piece of it, with all its lines.
 fn judge(explained: &mut Explained, lines: &[(u32, Cow<'_, str>)], context: Context) {
     let mut found: Vec<(&'static myth::Myth, Vec<(u32, &str)>)> = Vec::new();
+    // Pieces of which enough lines are known; they are not looked for any more.
+    let mut enough = 0_u64;
     for (number, line) in lines {
+        let candidates = myth::candidates(line) & !enough;
+        if candidates == 0 {
+            continue;
+        }
         // A prompt can be glued to the output before it.
         let (before, line) = line.split_at(parts::prompt_at(line));
-        for myth in myth::judge(before, context).into_iter().chain(myth::judge(line, context)) {
-            match found.iter_mut().find(|(known, _)| known.id == myth.id) {
-                Some((_, places)) if places.len() < MOST_EVIDENCE => places.push((*number, line)),
-                Some(_) => {}
-                None => found.push((myth, vec![(*number, line)])),
+        let said = |line| myth::judge_for(line, context, candidates);
+        for (at, myth) in said(before).into_iter().chain(said(line)) {
+            let place = found.iter().position(|(known, _)| known.id == myth.id).unwrap_or_else(|| {
+                found.push((myth, Vec::new()));
+                found.len() - 1
+            });
+            let places = &mut found[place].1;
+            if places.len() < MOST_EVIDENCE {
+                places.push((*number, line));
+            } else {
+                enough |= 1 << at;
             }
         }
     }

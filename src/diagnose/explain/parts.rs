@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::kind::is_message;
+use super::kind::{Kind, is_log};
 use crate::diagnose::myth::is_command;
 
 /// So long is what stands in the brackets of a prompt, at most.
@@ -29,11 +29,20 @@ impl<'a> Part<'a> {
         Self { lines: lines.to_vec(), ..Self::default() }
     }
 
-    /// The part with lines of logs and errors blanked out: they are no rows and no keys.
-    pub(super) fn without_logs(&self) -> Self {
-        let blanked = |line: &Cow<'a, str>| if is_message(line) { Cow::Borrowed("") } else { line.clone() };
-        let lines = self.lines.iter().map(|(number, line)| (*number, blanked(line))).collect();
-        Self { host: self.host.clone(), command: self.command.clone(), lines }
+    /// The part with lines of logs and errors blanked out, where each line is of the kind given: they are no rows and no
+    /// keys. Nothing if it holds nothing else.
+    pub(super) fn without_logs(&self, kinds: &[Option<Kind>]) -> Option<Self> {
+        let mut any = false;
+        let mut blanked = |line: &Cow<'a, str>, kind: Option<Kind>| {
+            if is_log(kind) {
+                return Cow::Borrowed("");
+            }
+            any |= !line.is_empty();
+            line.clone()
+        };
+        let lines: Vec<Line<'a>> =
+            self.lines.iter().zip(kinds).map(|((number, line), kind)| (*number, blanked(line, *kind))).collect();
+        any.then(|| Self { host: self.host.clone(), command: self.command.clone(), lines })
     }
 }
 
@@ -130,8 +139,11 @@ const LARGEST: usize = 1 << 20;
 /// The text put together again as if it had been wrapped at its widest line: inside words, and at blanks. Empty if it does
 /// not look wrapped.
 pub(super) fn unwrapped(text: &str) -> Vec<Vec<(u32, Cow<'_, str>)>> {
+    if text.len() > LARGEST {
+        return Vec::new();
+    }
     let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or_default();
-    if text.len() > LARGEST || !WRAPPED.contains(&widest) || text.lines().count() < 2 {
+    if !WRAPPED.contains(&widest) || text.lines().count() < 2 {
         return Vec::new();
     }
     let hard = join(text, |line, _| line.chars().count() >= widest, "");

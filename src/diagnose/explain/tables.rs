@@ -5,46 +5,30 @@ use super::host::is_setting;
 use super::parts::Part;
 use super::{Explained, value};
 use crate::fabric::State;
+use crate::probe::esxi::TITLES;
 use crate::probe::esxi::block::blocks;
 use crate::probe::esxi::table::{Table, is_rule};
-
-/// Titles of tables that are found without their rule: the first one begins the line.
-const KNOWN: [&[&str]; 4] = [
-    &[
-        "Name",
-        "PCI",
-        "PCI Device",
-        "Driver",
-        "Admin Status",
-        "Link Status",
-        "Speed",
-        "Duplex",
-        "MAC Address",
-        "MTU",
-        "Description",
-    ],
-    &["Name", "Driver", "State", "MTU", "Speed", "Paired Uplink", "Description"],
-    &["NIC", "Pause Params Supported", "Pause RX", "Pause TX", "Auto Negotiation"],
-    &["Device ID", "Enabled"],
-];
 
 /// Reads what there is.
 pub(super) fn read(explained: &mut Explained, host: Option<&str>, part: &Part<'_>) {
     let Some(first) = part.lines.first().map(|(number, _)| *number) else { return };
     markdown(explained, part);
-    let text = part.lines.iter().map(|(_, line)| &**line).collect::<Vec<_>>().join("\n");
+    let (lines, more) = part.lines.split_at(part.lines.len().min(super::MOST_LINES));
+    let text = lines.iter().map(|(_, line)| &**line).collect::<Vec<_>>().join("\n");
     let esxi =
         part.command.as_ref().is_none_or(|(_, command)| command.contains("cli ") || command.starts_with("esxcfg"));
     if !esxi {
         return;
     }
-    let above = part.lines.iter().zip(part.lines.iter().skip(1));
+    let above = lines.iter().zip(lines.iter().skip(1));
     let ruled = above.into_iter().any(|((_, above), (_, line))| is_rule(line) && super::kind::is_header(above, line));
     let mut tables = if ruled { Table::all(&text, first) } else { Vec::new() };
     // A table with the rule of another program is none of these.
-    if !part.lines.iter().any(|(_, line)| is_rule(line)) {
+    if !lines.iter().any(|(_, line)| is_rule(line)) {
+        let begins = |titles: &[&str]| lines.iter().any(|(_, line)| line.starts_with(titles[0]));
+        let known = TITLES.iter().filter(|titles| begins(titles));
         tables.extend(
-            KNOWN.iter().find_map(|titles| Table::read(&text, first, titles)).filter(|table| table.titles().len() > 1),
+            known.filter_map(|titles| Table::read(&text, first, titles)).find(|table| table.titles().len() > 1),
         );
     }
     if !tables.is_empty() {
@@ -60,8 +44,12 @@ pub(super) fn read(explained: &mut Explained, host: Option<&str>, part: &Part<'_
             }
         }
     }
-    if tables.is_empty() && explained.kinds.contains(&super::Kind::Esxcli) {
+    let blocks = tables.is_empty() && explained.kinds.contains(&super::Kind::Esxcli);
+    if blocks {
         block_facts(explained, host, part, &text, first);
+    }
+    if let Some((number, _)) = more.first().filter(|_| blocks || !tables.is_empty()) {
+        explained.leaves_out(format!("of this output, what stands from line {number} on was not read"));
     }
 }
 

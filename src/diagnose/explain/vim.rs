@@ -5,13 +5,20 @@ use super::parts::Part;
 use super::{Explained, value};
 use crate::diagnose::finding::{Confidence, Finding, Status};
 use crate::fabric::State;
-use crate::probe::esxi::vim_dump::{Node, Object, find, read as read_dump};
+use crate::probe::esxi::vim_dump::{Dump, Node, Object, find};
 
 /// Reads a dump, if the part holds one.
 pub(super) fn read(explained: &mut Explained, host: Option<&str>, part: &Part<'_>) {
     let Some(first) = part.lines.first().map(|(number, _)| *number) else { return };
-    let text = part.lines.iter().map(|(_, line)| &**line).collect::<Vec<_>>().join("\n");
-    let Some(root) = read_dump(&text, first) else { return };
+    let (lines, more) = part.lines.split_at(part.lines.len().min(super::MOST_LINES));
+    let text = lines.iter().map(|(_, line)| &**line).collect::<Vec<_>>().join("\n");
+    let Some(Dump { root, too_deep }) = Dump::read(&text, first) else { return };
+    if let Some(line) = too_deep {
+        explained.leaves_out(format!("the dump is nested too deep: what stands inside of line {line} was not read"));
+    }
+    if let Some((number, _)) = more.first() {
+        explained.leaves_out(format!("of this dump, what stands from line {number} on was not read"));
+    }
     let devices: Vec<&Object<'_>> = match find(&root, "device") {
         Some(Node::Array(nodes)) => nodes.iter().filter_map(Node::as_object).collect(),
         _ => match &root {

@@ -11,7 +11,11 @@ use crate::probe::vmx::{Content, Dictionary};
 
 /// Reads the lines. `bytes` is the whole input, read as it is if it `is_whole`: a byte order mark is part of it.
 pub(super) fn read(explained: &mut Explained, bytes: &[u8], is_whole: bool, lines: &[Line<'_>], snapshots: bool) {
-    let as_it_is = is_whole && bytes.split(|byte| *byte == b'\n').count() <= lines.len() + 1;
+    let (lines, more) = lines.split_at(lines.len().min(super::MOST_LINES));
+    if let Some((number, _)) = more.first() {
+        explained.leaves_out(format!("of this configuration, what stands from line {number} on was not read"));
+    }
+    let as_it_is = is_whole && more.is_empty() && bytes.split(|byte| *byte == b'\n').count() <= lines.len() + 1;
     let dictionary = if as_it_is && !snapshots { Dictionary::parse(bytes) } else { part(lines, snapshots) };
     let mut seen = BTreeMap::new();
     for entry in dictionary.entries() {

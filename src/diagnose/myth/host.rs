@@ -28,6 +28,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 switch; the modules there are nmlx5_core, nmlx5_rdma and vrdma.",
         source: "Linux drivers/infiniband/hw/vmw_pvrdma/Kconfig; vSphere 7.0 Networking, PVRDMA Support",
         weak: false,
+        needs: &["vmw_pvrdma"],
         says: |said| {
             let on_host = said.runs(&["esxcli", "system", "module"])
                 || said.runs(&["vmkload_mod"])
@@ -43,6 +44,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 column, and vmw_pvrdma is the driver of the Linux guest.",
         source: "real outputs of both commands (idx 2479667222, 55404119326)",
         weak: false,
+        needs: &["vmw_pvrdma"],
         says: |said| {
             said.line.starts_with("Driver: vmw_pvrdma")
                 || (said.lower.starts_with("vmw_pvrdma ") && said.word("loaded") && said.any(&["1.0.0"]))
@@ -57,6 +59,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 it is the right command.",
         source: "ESXCLI reference, esxcli hardware; vSphere 7.0 Networking, PVRDMA Support",
         weak: false,
+        needs: &["pcipassthru"],
         says: |said| {
             let enables = said.command(&["esxcli", "hardware", "pci", "pcipassthru", "set"]).is_some_and(|words| {
                 words.windows(2).any(|pair| {
@@ -76,6 +79,7 @@ pub(super) static MYTHS: &[Myth] = &[
         truth: "The namespace has `list` and `set` only (7.0 and later).",
         source: "ESXCLI reference, esxcli hardware",
         weak: false,
+        needs: &["pcipassthru"],
         says: |said| said.runs(&["esxcli", "hardware", "pci", "pcipassthru", "get"]),
     },
     Myth {
@@ -86,6 +90,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 FALSE by default); pcie_acs_override is a patch for Linux hosts.",
         source: "lamw/esxi-advanced-and-kernel-settings, kernel settings of 42 builds",
         weak: false,
+        needs: &["allowpcieacsoverride"],
         says: |said| said.any(&["allowpcieacsoverride"]),
     },
     Myth {
@@ -96,6 +101,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 and Numa.PreferHT, and from 9.0 Numa.DeviceAffinity, which puts a VM on the node of its passthrough devices.",
         source: "lamw/esxi-advanced-and-kernel-settings, settings of 42 builds",
         weak: false,
+        needs: &["numa_prefer_local", "numa_vcpu_affinity"],
         says: |said| said.any(&["numa_prefer_local", "numa_vcpu_affinity"]),
     },
     Myth {
@@ -105,6 +111,7 @@ pub(super) static MYTHS: &[Myth] = &[
         truth: "ESXi has no such ruleset; vGPU needs none.",
         source: "govmomi simulator/esx/host_firewall_system.go (42 rulesets)",
         weak: false,
+        needs: &["nvidia-vgpu-manager"],
         says: |said| said.any(&["nvidia-vgpu-manager"]),
     },
     Myth {
@@ -115,6 +122,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 or by its passthrough state.",
         source: "no public trace of the command",
         weak: false,
+        needs: &["hostsvc/enable_vgpu"],
         says: |said| said.any(&["hostsvc/enable_vgpu"]),
     },
     Myth {
@@ -125,6 +133,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 functions. Both know network adapters only, never GPUs.",
         source: "ESXCLI reference, esxcli network; intel/mfd-network-adapter",
         weak: false,
+        needs: &["sriov"],
         says: |said| said.runs(&["esxcli", "network", "nic", "sriov"]),
     },
     Myth {
@@ -135,6 +144,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 PCIe or ACS.",
         source: "lamw/esxi-advanced-and-kernel-settings, Syslog.global.logLevel",
         weak: false,
+        needs: &["--log-host"],
         says: |said| option(said.command(&["esxcli", "system", "syslog", "config", "set"]), "--log-host"),
     },
     Myth {
@@ -144,6 +154,7 @@ pub(super) static MYTHS: &[Myth] = &[
         truth: "ESXi has no `service`; it is `/etc/init.d/vpxa stop` or `/etc/init.d/hostd restart`.",
         source: "VMware KB 1003490",
         weak: true,
+        needs: &["vpxa", "hostd"],
         says: |said| said.runs(&["service", "vpxa"]) || said.runs(&["service", "hostd"]),
     },
     Myth {
@@ -154,6 +165,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 with the kernel setting enablePCIEHotplug.",
         source: "no public trace of the keys; Broadcom KB on PCIEHP",
         weak: false,
+        needs: &["devicepollingintervalms", "hotplugeventtimeoutms"],
         says: |said| said.any(&["devicepollingintervalms", "hotplugeventtimeoutms"]),
     },
     Myth {
@@ -164,6 +176,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 vGPU has its own host driver, installed as one VIB.",
         source: "real output of `esxcli hardware pci list` (idx 2479667222)",
         weak: false,
+        needs: &["modules_load_order"],
         says: |said| said.any(&["modules_load_order"]),
     },
     Myth {
@@ -174,6 +187,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 Passthru`, `Module Name: pciPassthru`).",
         source: "real output of `esxcli hardware pci list` (idx 2479667222)",
         weak: false,
+        needs: &["vfio"],
         says: |said| {
             let on_host = said.runs(&["esxcli"]) || said.runs(&["vmkload_mod"]) || said.runs(&["esxcfg-module"]);
             on_host && said.any(&["vfio"])
@@ -187,6 +201,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 iovDisableIR, disableACSCheck and their like (`esxcli system settings kernel list`).",
         source: "lamw/esxi-advanced-and-kernel-settings, esxi-80u3g kernel settings",
         weak: false,
+        needs: &["iommu", "/sys/bus/pci/"],
         says: |said| {
             let linux =
                 said.any(&["intel_iommu=", "amd_iommu=", "iommu=pt", "/sys/kernel/iommu_groups", "/sys/bus/pci/"])
@@ -204,6 +219,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 and pcie_acs_override (a patch, not mainline) has nothing to act on; passthrough is set on the ESXi host.",
         source: "Linux Documentation/driver-api/vfio.rst; vSphere DirectPath I/O",
         weak: false,
+        needs: &["vfio", "pcie_acs_override="],
         says: |said| said.any(&["vfio-pci.ids=", "pcie_acs_override=", "vfio_pci.ids="]),
     },
     Myth {
@@ -214,6 +230,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 whether the GPU is there or not.",
         source: "real output of `esxcli hardware pci list` (idx 2479667222)",
         weak: false,
+        needs: &["10de"],
         says: |said| said.runs(&["esxcli", "hardware", "pci", "list"]) && greps_two_ids(said),
     },
     Myth {
@@ -223,6 +240,7 @@ pub(super) static MYTHS: &[Myth] = &[
         truth: "ESXi's lspci knows -v, -n and -p; there is no tree, no -vv and no -s.",
         source: "intel/mfd-esxi; own knowledge for -t",
         weak: true,
+        needs: &["lspci"],
         says: |said| {
             said.context.esxi
                 && said.command(&["lspci"]).is_some_and(|words| {
@@ -240,6 +258,7 @@ pub(super) static MYTHS: &[Myth] = &[
         truth: "No ESXi log with these lines is known; their absence proves nothing about ACS.",
         source: "no public trace of the lines",
         weak: false,
+        needs: &["pcie acs check passed", "acs bypass detected", "acs cap: enabled"],
         says: |said| said.any(&["pcie acs check passed", "acs bypass detected", "acs cap: enabled"]),
     },
     Myth {
@@ -250,6 +269,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 Alternative Routing-ID Interpretation is ARI (0x000E).",
         source: "pciutils lib/header.h",
         weak: false,
+        needs: &["acs"],
         says: |said| said.word("acs") && !said.word("ari") && (said.has(&["alternat", "routing"]) || said.word("0x14")),
     },
     Myth {
@@ -259,6 +279,7 @@ pub(super) static MYTHS: &[Myth] = &[
         truth: "VM Component Protection reacts to the loss of datastores (APD, PDL) only.",
         source: "govmomi vim25/types, ClusterVmComponentProtectionSettings",
         weak: false,
+        needs: &["gpu"],
         says: |said| (said.word("vmcp") || said.any(&["vm component protection"])) && said.word("gpu"),
     },
     Myth {
@@ -269,6 +290,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 guest. Ballooning is MCTLSZ in the memory view.",
         source: "headers of real esxtop batches (idx 25180274083, 740847583)",
         weak: false,
+        needs: &["pcie"],
         says: |said| said.any(&["pcie: tx/rx", "pcie tx/rx mbps"]) || (said.word("esxtop") && said.word("pcie")),
     },
     Myth {
@@ -279,6 +301,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 without RDMA adapter or tagged VMkernel adapter it becomes TCP.",
         source: "vSphere 6.5 Networking, PVRDMA; that KB cannot be found",
         weak: false,
+        needs: &["89234"],
         says: |said| said.any(&["kb 89234", "kb89234", "kb-89234"]),
     },
     Myth {
@@ -289,6 +312,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 ConnectX-7 28.x. What counts is the entry of the adapter in the VMware Compatibility Guide.",
         source: "own knowledge of NVIDIA's firmware numbers",
         weak: true,
+        needs: &["20.35.1000", "22.30.1000", "24.29.1000"],
         says: |said| {
             let cx5 = said.any(&["connectx-5", "cx5", "cx-5"]) && said.word("20.35.1000");
             let cx6 = said.any(&["connectx-6", "cx6", "cx-6"])
@@ -304,6 +328,7 @@ pub(super) static MYTHS: &[Myth] = &[
         truth: "7.0 U3 is build 18644231, 7.0 U3c is 19193900, 7.0 U3d is 19482537.",
         source: "idx 6074238650, 37982837934; Broadcom KB 395110",
         weak: false,
+        needs: &["18643491", "18808142"],
         says: |said| said.word("18643491") || said.word("18808142"),
     },
     Myth {
@@ -314,6 +339,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 endpoints 7.0 U1 and hardware 18.",
         source: "vSphere 7.0 Networking, PVRDMA Support",
         weak: false,
+        needs: &["pvrdma"],
         says: |said| {
             let needs = said.any(&[
                 "introduced",
@@ -337,6 +363,7 @@ pub(super) static MYTHS: &[Myth] = &[
         truth: "It does not: the adapter stays with the host. They matter for passthrough.",
         source: "vSphere 7.0 Networking, PVRDMA Support",
         weak: false,
+        needs: &["pvrdma"],
         says: |said| said.any(&["pvrdma"]) && said.word("bios") && said.any(&["vt-d", "sr-iov", "amd-vi", "iommu"]),
     },
     Myth {
@@ -346,6 +373,7 @@ pub(super) static MYTHS: &[Myth] = &[
         truth: "DCGM runs in the Linux guest; its tool is dcgmi. There is no nvidia-smi-dcgm.",
         source: "NVIDIA DCGM documentation",
         weak: true,
+        needs: &["dcgm"],
         says: |said| said.any(&["nvidia-smi-dcgm"]) || (said.context.esxi && said.runs(&["dcgmi"])),
     },
     Myth {
@@ -356,6 +384,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 has none.",
         source: "NVML nvmlComputeMode_t, nvmlDeviceGetDriverModel",
         weak: false,
+        needs: &["nvidia-smi"],
         says: |said| {
             said.command(&["nvidia-smi"]).is_some_and(|words| {
                 let pair = |names: &[&str], values: &[&str]| {
@@ -373,6 +402,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 is started again.",
         source: "NVIDIA Xid catalogue (leptonai/gpud catalog_generated.go)",
         weak: false,
+        needs: &["xid"],
         says: |said| {
             said.word("xid") && (said.word("69") || said.word("70")) && (said.word("acs") || said.any(&["cross-vf"]))
         },
@@ -384,6 +414,7 @@ pub(super) static MYTHS: &[Myth] = &[
         truth: "nvidia-smi has no such section and no ACS field; ACS is in `lspci -vvv` on a Linux host (ACSCap, ACSCtl).",
         source: "pciutils ls-ecaps.c; own knowledge of nvidia-smi",
         weak: true,
+        needs: &["nvidia-smi"],
         says: |said| {
             said.command(&["nvidia-smi"]).is_some_and(|words| {
                 words.windows(2).any(|pair| pair[0] == "-d" && pair[1].eq_ignore_ascii_case("PCI"))
@@ -397,6 +428,7 @@ pub(super) static MYTHS: &[Myth] = &[
         truth: "It prints `GPU 0: NVIDIA A100-PCIE-40GB (UUID: GPU-...)` and indented below it one line for each MIG device.",
         source: "NVIDIA MIG user guide; idx 27838916078",
         weak: false,
+        needs: &["gpu 0000:"],
         says: |said| said.lower.starts_with("gpu 0000:") && said.has(&["(uuid", "[mig"]),
     },
     Myth {
@@ -406,6 +438,7 @@ pub(super) static MYTHS: &[Myth] = &[
         truth: "There is no such option; a MIG-backed vGPU profile is chosen by its name.",
         source: "no public trace of the option",
         weak: false,
+        needs: &["mig-aware vgpu scheduling"],
         says: |said| said.any(&["mig-aware vgpu scheduling"]),
     },
 ];

@@ -1,5 +1,10 @@
 //! A line as the list of wrong advice looks at it: its words, its commands, the key it assigns, the sentence it may be.
 
+use std::cell::OnceCell;
+use std::sync::LazyLock;
+
+use crate::diagnose::needles::Needles;
+
 /// What the text says in which a line stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Context {
@@ -18,26 +23,39 @@ pub struct Context {
 impl Context {
     /// What a text says, looked at as a whole; `script` is for the caller to know.
     pub fn of(text: &str) -> Self {
-        let lower = text.to_ascii_lowercase();
-        let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+        let mut context = Self::of_words(WORDS.groups(text));
+        context.script = text.trim_start_matches('\u{feff}').starts_with("#!");
+        context
+    }
+
+    /// The same of a text in lines.
+    pub fn of_lines<'t>(lines: impl Iterator<Item = &'t str>) -> Self {
+        let mut lines = lines.peekable();
+        let script = lines.peek().is_some_and(|line| line.trim_start_matches('\u{feff}').starts_with("#!"));
+        Self { script, ..Self::of_words(lines.fold(0, |groups, line| groups | WORDS.groups(line))) }
+    }
+
+    fn of_words(groups: u64) -> Self {
+        let has = |group: u8| groups >> group & 1 == 1;
         Self {
-            pvrdma: has(&["pvrdma", "vrdma\"", "paravirtual rdma", "pvr0"]),
-            esxi: has(&[
-                "esxcli ",
-                "vim-cmd ",
-                "esxcfg-",
-                "localcli ",
-                "/etc/vmware/",
-                "/vmfs/",
-                "vmkernel",
-                "[root@esx",
-            ]),
-            passthrough: has(&["pcipassthru", "passthrough"]),
-            whole_vmx: has(&["virtualhw.version"]) && has(&["config.version"]),
-            script: lower.trim_start_matches('\u{feff}').starts_with("#!"),
+            pvrdma: has(0),
+            esxi: has(1),
+            passthrough: has(2),
+            whole_vmx: has(3) && has(4),
+            script: false,
         }
     }
 }
+
+/// Words that tell what a text speaks of, with the flag of the context that they set.
+static WORDS: LazyLock<Needles> = LazyLock::new(|| {
+    const ESXI: [&str; 8] =
+        ["esxcli ", "vim-cmd ", "esxcfg-", "localcli ", "/etc/vmware/", "/vmfs/", "vmkernel", "[root@esx"];
+    let pvrdma = ["pvrdma", "vrdma\"", "paravirtual rdma", "pvr0"].map(|word| (word, 0));
+    let passthrough = ["pcipassthru", "passthrough"].map(|word| (word, 2));
+    let whole = [("virtualhw.version", 3), ("config.version", 4)];
+    Needles::new(pvrdma.into_iter().chain(ESXI.map(|word| (word, 1))).chain(passthrough).chain(whole))
+});
 
 /// A line, taken apart.
 #[derive(Clone, Debug)]
@@ -46,11 +64,8 @@ pub struct Said<'a> {
     pub line: &'a str,
     /// The line in small letters.
     pub lower: String,
-    /// The commands of the line, each as its words without quotes; the first word without its folder.
-    pub commands: Vec<Vec<String>>,
-    /// Name and value that the line assigns, both in small letters; also where the equals sign was lost, if the name has
-    /// the form of a VMX key.
-    pub assigned: Option<(String, String)>,
+    commands: OnceCell<Vec<Vec<String>>>,
+    assigned: OnceCell<Option<(String, String)>>,
     /// What the text around says.
     pub context: Context,
 }
@@ -66,7 +81,19 @@ impl<'a> Said<'a> {
         }
         let line = without_prompt(line);
         let lower = line.to_lowercase();
-        Self { line, commands: commands(line), assigned: assigned(&lower), lower, context }
+        Self { line, commands: OnceCell::new(), assigned: OnceCell::new(), lower, context }
+    }
+
+    /// The commands of the line, each as its words without quotes; the first word without its folder.
+    pub fn commands(&self) -> &[Vec<String>] {
+        self.commands.get_or_init(|| commands(self.line))
+    }
+
+    /// Name and value that the line assigns, both in small letters; also where the equals sign was lost, if the name has
+    /// the form of a VMX key.
+    pub fn assigned(&self) -> Option<(&str, &str)> {
+        let assigned = self.assigned.get_or_init(|| assigned(&self.lower)).as_ref();
+        assigned.map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
     /// True if nothing is left to judge.
@@ -95,7 +122,7 @@ impl<'a> Said<'a> {
     /// The first command of the line that begins with these words. Options of the program itself (`--formatter=json`)
     /// are passed over; `localcli` is `esxcli`.
     pub fn command(&self, words: &[&str]) -> Option<&[String]> {
-        self.commands.iter().map(Vec::as_slice).find(|command| begins(command, words))
+        self.commands().iter().map(Vec::as_slice).find(|command| begins(command, words))
     }
 
     /// True if the line has a command that begins with these words.
@@ -105,12 +132,12 @@ impl<'a> Said<'a> {
 
     /// True if it assigns to a key of this form: `#` stands for a number, `*` at the end for anything.
     pub fn key(&self, form: &str) -> bool {
-        self.assigned.as_ref().is_some_and(|(key, _)| matches_form(key, form))
+        self.assigned().is_some_and(|(key, _)| matches_form(key, form))
     }
 
     /// The value assigned to a key of this form.
     pub fn value(&self, form: &str) -> Option<&str> {
-        self.assigned.as_ref().filter(|(key, _)| matches_form(key, form)).map(|(_, value)| value.as_str())
+        self.assigned().filter(|(key, _)| matches_form(key, form)).map(|(_, value)| value)
     }
 
     /// True if the line or its text speaks of PVRDMA.

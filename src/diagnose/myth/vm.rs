@@ -41,6 +41,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 a distributed switch; it is added as a network adapter of type PVRDMA in the client or through the API.",
         source: "open-vm-tools modules/shared/vmxnet/net.h; vSphere 7.0 Networking, PVRDMA Support",
         weak: false,
+        needs: &["pvrdma"],
         says: |said| said.key("pvrdma#.*"),
     },
     Myth {
@@ -51,6 +52,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 ethernetN.dvs.switchId, .portgroupId and .portId in its place.",
         source: "idx 70201079751 (sibling keys in a real VMX); own knowledge for ethernetN",
         weak: true,
+        needs: &["networkname"],
         says: |said| {
             let switch = |name: &str| {
                 name.strip_prefix("vswitch")
@@ -68,6 +70,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 without it); switching off another one only loses that network.",
         source: "Linux drivers/infiniband/hw/vmw_pvrdma/pvrdma_main.c",
         weak: false,
+        needs: &["ethernet"],
         says: |said| said.of_pvrdma() && said.value("ethernet#.present").is_some_and(no),
     },
     Myth {
@@ -78,6 +81,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 keeps the VM from starting.",
         source: "vSphere 6.5 Networking, PVRDMA (memory reservation)",
         weak: false,
+        needs: &["vhv.enable"],
         says: |said| said.of_pvrdma() && said.value("vhv.enable").is_some_and(yes),
     },
     Myth {
@@ -87,6 +91,7 @@ pub(super) static MYTHS: &[Myth] = &[
         truth: "FALSE is the default already; what is on by default is numa.autosize.once.",
         source: "vSphere Resource Management, virtual NUMA options",
         weak: false,
+        needs: &["numa.autosize"],
         says: |said| said.value("numa.autosize").is_some_and(no),
     },
     Myth {
@@ -96,6 +101,7 @@ pub(super) static MYTHS: &[Myth] = &[
         truth: "It switches on 3D of the virtual SVGA adapter and has nothing to do with a passed-through GPU or CUDA.",
         source: "real VMX with passthrough (idx 28063172704)",
         weak: false,
+        needs: &["mks.enable3d"],
         says: |said| {
             let guide = said.context.passthrough && !said.context.whole_vmx;
             said.value("mks.enable3d").is_some_and(yes) && (guide || said.any(&["cuda", "gpu"]))
@@ -108,6 +114,7 @@ pub(super) static MYTHS: &[Myth] = &[
         truth: "There are no such keys. Those for large BARs are pciPassthru.use64bitMMIO and pciPassthru.64bitMMIOSizeGB.",
         source: "no public trace of the keys",
         weak: false,
+        needs: &["usesafemmio", "usecachedmapping"],
         says: |said| {
             ["usesafemmio", "usecachedmapping"]
                 .iter()
@@ -121,8 +128,9 @@ pub(super) static MYTHS: &[Myth] = &[
         truth: "There are no such keys: BARs are sized by the device and placed by the VM's firmware.",
         source: "no public trace of the keys",
         weak: false,
+        needs: &["pcipassthru"],
         says: |said| {
-            said.assigned.as_ref().is_some_and(|(key, _)| {
+            said.assigned().is_some_and(|(key, _)| {
                 key.starts_with("pcipassthru")
                     && key.split('.').any(|part| {
                         part.strip_prefix("bar")
@@ -139,6 +147,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 type.",
         source: "NVIDIA MIG user guide",
         weak: false,
+        needs: &["migmode"],
         says: |said| said.key("migmode") || said.key("pcipassthru#.migmode") || said.key("pcipassthru.migmode"),
     },
     Myth {
@@ -149,6 +158,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 (80 GB). 2g.10gb is one MIG instance with two compute slices, not two that are put together.",
         source: "stackhpc ansible-collection-linux, role vgpu; NVIDIA MIG user guide",
         weak: false,
+        needs: &["vgpu"],
         says: vgpu_type,
     },
     Myth {
@@ -159,6 +169,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 15ad:0820. Its network interface is the paired vmxnet3, `rdma link` names it behind `netdev`.",
         source: "rdma-core kernel-boot/rdma_rename.c; Linux pvrdma_main.c",
         weak: false,
+        needs: &["pvr0"],
         says: |said| said.word("pvr0"),
     },
     Myth {
@@ -169,6 +180,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 is that of the paired vmxnet3, and the RDMA MTU is at most 4096.",
         source: "Linux ipoib_main.c, ipoib_netlink.c; include/rdma/ib_addr.h",
         weak: false,
+        needs: &["ipoib", "pkey", "p_key", "65520"],
         says: |said| {
             let ipoib =
                 said.has(&["type ipoib"]) || said.any(&["p_key=0x8001", "pkey=0x8001", "pkey 0x8001", "p_key 0x8001"]);
@@ -183,6 +195,7 @@ pub(super) static MYTHS: &[Myth] = &[
                 gone; NCCL and Gloo use sockets or verbs, not DPDK.",
         source: "NVIDIA NCCL user guide, environment variables",
         weak: false,
+        needs: &["unbind"],
         says: |said| {
             said.lower.contains("unbind")
                 && said.command(&["echo"]).is_some_and(|words| words.iter().any(|word| word == "vmxnet3"))

@@ -42,6 +42,9 @@ mod vswitches;
 use super::Probe;
 pub use mask::{MASK, masked};
 
+/// Titles of the tables that people paste without the rule below them; the first title begins its line.
+pub const TITLES: [&[&str]; 4] = [nics::TITLES, rdma::TITLES, &nics::PAUSE, pci::PASSTHROUGH];
+
 /// All probes of an ESXi host.
 pub const PROBES: &[Probe] = &[
     // The host, its PCI functions, RDMA devices, physical ports and what they count.

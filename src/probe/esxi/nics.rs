@@ -63,6 +63,9 @@ pub(super) const TITLES: &[&str] = &[
     "Description",
 ];
 
+/// Titles of the list of pause parameters.
+pub(super) const PAUSE: [&str; 5] = ["NIC", "Pause Params Supported", "Pause RX", "Pause TX", "Auto Negotiation"];
+
 /// The adapters of `network nic list` with their PCI functions.
 pub(super) fn addresses(output: &str) -> BTreeMap<PciAddress, (Text, u32)> {
     let table = Table::read(output, 1, TITLES).unwrap_or_default();
@@ -138,12 +141,13 @@ fn pause_facts(observation: &Observation, names: &[Text]) -> Vec<Fact> {
         }
         return facts.said;
     }
+    let [nic, supports, rx, tx, _] = PAUSE;
     for table in Table::all(&observation.stdout, 1) {
         for row in table.rows() {
-            let Some(name) = table.get(row, &["NIC", "Name"]).filter(|name| !name.is_empty()) else { continue };
+            let Some(name) = table.get(row, &[nic, "Name"]).filter(|name| !name.is_empty()) else { continue };
             let entity = Entity::Uplink(Text::new(name));
-            let supported = table.get(row, &["Pause Params Supported"]).and_then(reply::as_flag);
-            for (attribute, title) in [(Attribute::PauseRx, "Pause RX"), (Attribute::PauseTx, "Pause TX")] {
+            let supported = table.get(row, &[supports]).and_then(reply::as_flag);
+            for (attribute, title) in [(Attribute::PauseRx, rx), (Attribute::PauseTx, tx)] {
                 let state = match supported {
                     Some(false) => Some(State::NotPublished(Text::new("this driver (no pause parameters)"))),
                     _ => table.get(row, &[title]).map(reply::flag),

@@ -184,9 +184,12 @@ fn hexadecimal(text: &str) -> Option<u32> {
     u32::from_str_radix(text.trim().strip_prefix("0x")?, 16).ok()
 }
 
+/// Titles of the list of what is passed through.
+pub(super) const PASSTHROUGH: &[&str] = &["Device ID", "Enabled"];
+
 /// For each function whether passthrough is enabled, or why that is not known.
 fn enabled(observation: &Observation) -> Result<Enabled, State<Value>> {
-    let table = reply::table(observation, &["Device ID", "Enabled"], &["Device ID", "Address"])?;
+    let table = reply::table(observation, PASSTHROUGH, &["Device ID", "Address"])?;
     Ok(table
         .rows()
         .iter()

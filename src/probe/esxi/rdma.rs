@@ -21,7 +21,8 @@ pub const PROBE: Probe = Probe {
     parse,
 };
 
-const TITLES: &[&str] = &["Name", "Driver", "State", "MTU", "Speed", "Paired Uplink", "Description"];
+/// Titles of the list of devices.
+pub(super) const TITLES: &[&str] = &["Name", "Driver", "State", "MTU", "Speed", "Paired Uplink", "Description"];
 
 fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let [devices, vmknics, protocols] = observations else { return Vec::new() };

@@ -78,23 +78,39 @@ impl<'a> Node<'a> {
     }
 }
 
-/// The first value of a dump, of which the first line has the number `first`. What stands before it (`Listsummary:`) is
-/// skipped. `None` if there is no object and no array.
-pub fn read(text: &str, first: u32) -> Option<Node<'_>> {
-    // A line that begins with a bracketed type or with a bracket of its own opens the dump.
-    let mut at = 0;
-    let mut line = first;
-    for piece in text.split_inclusive('\n') {
-        let body = piece.trim_start();
-        if body.starts_with("(vim.") || body.starts_with("(vmodl.") || body.starts_with(['[', '{']) {
-            at += piece.len() - body.len();
-            let mut reader = Reader { text, at, line, depth: 0 };
-            return reader.value();
+/// A dump with what was left out of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dump<'a> {
+    /// Its first value.
+    pub root: Node<'a>,
+    /// The first line of which the value was left out because it is nested too deep.
+    pub too_deep: Option<u32>,
+}
+
+impl<'a> Dump<'a> {
+    /// The first value of a dump, of which the first line has the number `first`. What stands before it (`Listsummary:`)
+    /// is skipped. `None` if there is no object and no array.
+    pub fn read(text: &'a str, first: u32) -> Option<Self> {
+        // A line that begins with a bracketed type or with a bracket of its own opens the dump.
+        let mut at = 0;
+        let mut line = first;
+        for piece in text.split_inclusive('\n') {
+            let body = piece.trim_start();
+            if body.starts_with("(vim.") || body.starts_with("(vmodl.") || body.starts_with(['[', '{']) {
+                at += piece.len() - body.len();
+                let mut reader = Reader { text, at, line, depth: 0, too_deep: None, no_end: [0; 2] };
+                return Some(Self { root: reader.value()?, too_deep: reader.too_deep });
+            }
+            at += piece.len();
+            line = line.saturating_add(1);
         }
-        at += piece.len();
-        line = line.saturating_add(1);
+        None
     }
-    None
+}
+
+/// The first value of a dump; see [`Dump::read`].
+pub fn read(text: &str, first: u32) -> Option<Node<'_>> {
+    Dump::read(text, first).map(|dump| dump.root)
 }
 
 /// The first object with one of these names at any depth, the outermost first.
@@ -113,6 +129,9 @@ struct Reader<'a> {
     at: usize,
     line: u32,
     depth: usize,
+    too_deep: Option<u32>,
+    /// No string that begins before these places ends before them well, in double and in single quotes.
+    no_end: [usize; 2],
 }
 
 impl<'a> Reader<'a> {
@@ -164,15 +183,18 @@ impl<'a> Reader<'a> {
     fn string(&mut self, quote: char) -> &'a str {
         self.step(1);
         let rest = self.rest();
-        let ends = rest.match_indices(quote).map(|(at, _)| at);
-        let mut first = None;
+        let first = rest.find(quote);
+        // What was looked at for a string before this one is not looked at again.
+        let known = &mut self.no_end[usize::from(quote == '\'')];
+        let skipped = known.saturating_sub(self.at).min(rest.len());
         let mut end = None;
-        for at in ends.take(4_096) {
-            first = first.or(Some(at));
+        for (at, _) in rest[skipped..].match_indices(quote).take(4_096) {
+            let at = skipped + at;
             if goes_on(&rest[at + 1..]) {
                 end = Some(at);
                 break;
             }
+            *known = self.at + at + 1;
         }
         // No quote closes it well: up to the first one, or up to the end of the line.
         let end = end.or(first).unwrap_or_else(|| rest.find('\n').unwrap_or(rest.len()));
@@ -210,6 +232,7 @@ impl<'a> Reader<'a> {
             let (key, line) = (rest[..end].trim(), self.line);
             self.step(end + 1);
             if self.depth >= DEEPEST {
+                self.too_deep = self.too_deep.or(Some(line));
                 continue;
             }
             let Some(node) = self.value() else { break };
@@ -237,6 +260,7 @@ impl<'a> Reader<'a> {
                 break;
             }
             if self.depth >= DEEPEST {
+                self.too_deep = self.too_deep.or(Some(self.line));
                 let end = rest.find([']', '}']).unwrap_or(rest.len());
                 self.step(end.max(1).min(rest.len()));
                 continue;
@@ -329,6 +353,9 @@ mod tests {
         for open in ["(vim.A) { a = ", "(vim.A) [ ", "(vim.A) { a = (vim.B) [ ", "{ a = \"", "[[[{{{"] {
             let _ = read(&open.repeat(2_000), 1);
         }
+        let nested = |depth: usize| format!("{}{}", "(vim.A) {\n a = ".repeat(depth), "}".repeat(depth));
+        let too_deep = |depth| Dump::read(&nested(depth), 1).expect("a dump").too_deep;
+        assert_eq!((too_deep(60), too_deep(200)), (None, Some(65)), "what is left out is told");
     }
 
     proptest::proptest! {

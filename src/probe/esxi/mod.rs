@@ -39,7 +39,7 @@ mod vmx;
 mod vswitches;
 
 use super::Probe;
-pub use mask::{MASK, masked};
+pub use mask::{FILTER_NAME, MASK, filter, masked, masked_files, without_annotations};
 
 /// All probes of an ESXi host.
 pub const PROBES: &[Probe] = &[

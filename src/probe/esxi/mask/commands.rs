@@ -116,8 +116,10 @@ pub(super) fn masked_commands(text: &str) -> Cow<'_, str> {
         let line = piece.trim_end_matches(['\n', '\r']);
         let mut at = 0;
         for hidden in hidden(line, &mut open) {
-            let is_masked = line[hidden.clone()].trim_matches(['"', '\'']) == MASK;
-            if hidden.start < at || hidden.is_empty() || is_masked {
+            if hidden.is_empty() || line[hidden.clone()].trim_matches(['"', '\'']) == MASK {
+                continue;
+            }
+            if hidden.start < at {
                 at = at.max(hidden.end);
                 continue;
             }

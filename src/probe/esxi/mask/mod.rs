@@ -523,7 +523,7 @@ mod tests {
         #[test]
         fn damage_is_survived(text in crate::probe::testing::mutated_texts(&[DUMP, "guestinfo.a = \"b\"\nmemSize = \"4\"\n"])) {
             let shown = masked(&text);
-            prop_assert_eq!(shown.lines().count(), text.lines().count());
+            prop_assert_eq!(shown.matches('\n').count(), text.matches('\n').count());
             prop_assert_eq!(masked(&shown).into_owned(), masked(&masked(&shown)).into_owned());
         }
 

@@ -303,17 +303,96 @@ fn hostile_inputs_neither_hang_nor_reach_the_terminal() {
     assert!(begin.elapsed() < Duration::from_mins(1), "{:?}", begin.elapsed());
 }
 
+/// The program as somebody who is not the superuser, to whom every file is open. It lies in the folder, which that one
+/// may read.
+fn run_as_nobody(folder: &Path, arguments: &[&str]) -> (i32, String) {
+    let mut command = if rustix::process::geteuid().is_root() {
+        use std::os::unix::process::CommandExt as _;
+        let program = folder.join("program");
+        std::fs::copy(env!("CARGO_BIN_EXE_rdmascope"), &program).expect("a copy");
+        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755)).expect("open");
+        let mut command = Command::new(program);
+        command.uid(65534).gid(65534);
+        command
+    } else {
+        Command::new(env!("CARGO_BIN_EXE_rdmascope"))
+    };
+    let command = command.arg("lint").args(arguments).current_dir(folder).env("HOME", folder).stdin(Stdio::null());
+    let output = command.output().expect("the program starts");
+    (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
 #[test]
 fn what_may_not_be_read_is_told() {
     let folder = folder();
     let file = folder.path().join("ds/vm2.vmx");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o000)).expect("closed");
-    // The superuser reads everything.
-    if std::fs::read(&file).is_ok() {
-        return;
-    }
-    let (status, out, _) = run(folder.path(), &["ds"], "");
+    let (status, out) = run_as_nobody(folder.path(), &["ds"]);
     assert!(status == 3 && out.contains("cannot be read: permission denied"), "{out}");
+    assert!(out.contains("ds/vm1/vm1.vmx\n  power-on: "), "the others are judged: {out}");
+    // A folder that is closed is no folder without files.
+    std::fs::set_permissions(folder.path().join("empty"), std::fs::Permissions::from_mode(0o000)).expect("closed");
+    let (status, out) = run_as_nobody(folder.path(), &["empty"]);
+    assert!(status == 3 && out.contains("permission denied"), "{out}");
+    // Nor is anything written where the folder is not ours.
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).expect("open");
+    std::fs::set_permissions(folder.path().join("ds"), std::fs::Permissions::from_mode(0o555)).expect("closed");
+    std::fs::write(&file, with_device("0000:af:00.0")).expect("a file");
+    if rustix::process::geteuid().is_root() {
+        let (_, out) = run_as_nobody(folder.path(), &["ds/vm2.vmx", "--fix", "--yes"]);
+        assert!(out.contains("cannot be written: permission denied"), "{out}");
+        assert_eq!(std::fs::read_to_string(&file).expect("there"), with_device("0000:af:00.0"));
+    }
+    std::fs::set_permissions(folder.path().join("ds"), std::fs::Permissions::from_mode(0o755)).expect("open");
+    std::fs::set_permissions(folder.path().join("empty"), std::fs::Permissions::from_mode(0o755)).expect("open");
+}
+
+#[test]
+fn a_fix_keeps_owner_and_mode_and_tells_how_the_host_learns_of_it() {
+    use std::os::unix::fs::MetadataExt as _;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("a.vmx");
+    let before = with_device("0000:af:00.0").replace('\n', "\r\n") + "# M\u{fc}ller\r\nodd line\r\n";
+    let reset = || {
+        std::fs::write(&file, &before).expect("a file");
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).expect("a mode");
+    };
+    reset();
+    let is_root = rustix::process::geteuid().is_root();
+    if is_root {
+        std::os::unix::fs::chown(&file, Some(4321), Some(1234)).expect("another owner");
+    }
+    let was = std::fs::metadata(&file).expect("there");
+    // On, locked, a link: refused, and nothing is there afterwards but what was before.
+    for beside in ["a.vmx.lck", "a.vmx~", "a-1a2b.vswp", ".lck-3409"] {
+        std::fs::write(folder.path().join(beside), "").expect("a file");
+        let (status, out, _) = run(folder.path(), &["a.vmx", "--fix", "--yes"], "");
+        assert_eq!(status, 1, "{beside}: the finding stays: {out}");
+        assert!(out.replace("\n    ", " ").contains(&format!("{beside} lies beside it")), "{beside}: {out}");
+        std::fs::remove_file(folder.path().join(beside)).expect("gone");
+        assert_eq!(std::fs::read_to_string(&file).expect("there"), before);
+    }
+    std::os::unix::fs::symlink("a.vmx", folder.path().join("link.vmx")).expect("a link");
+    let (_, out, _) = run(folder.path(), &["link.vmx", "--fix", "--yes"], "");
+    assert!(out.replace("\n    ", " ").contains("symbolic link"), "{out}");
+    std::fs::remove_file(folder.path().join("link.vmx")).expect("gone");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);
+    // Without a terminal and without consent.
+    let (status, _, err) = run(folder.path(), &["a.vmx", "--fix"], "");
+    assert!(status == 2 && err.contains("--yes"), "{status} {err}");
+    assert_eq!(std::fs::read_to_string(&file).expect("there"), before);
+    let (_, out, _) = run(folder.path(), &["a.vmx", "--fix", "--yes"], "");
+    assert!(out.replace("\n    ", " ").contains("vim-cmd vmsvc/reload"), "{out}");
+    let changed = before.replace("0000:af:00.0", "00000:175:00.0");
+    assert_eq!(std::fs::read_to_string(&file).expect("there"), changed, "all other bytes stay");
+    let files: Vec<_> = std::fs::read_dir(folder.path()).expect("a folder").flatten().map(|one| one.path()).collect();
+    assert_eq!(files.len(), 2, "{files:?}");
+    for file in &files {
+        let is = std::fs::metadata(file).expect("there");
+        assert_eq!((is.uid(), is.gid(), is.mode()), (was.uid(), was.gid(), was.mode()), "{}", file.display());
+    }
+    let backup = files.iter().find(|other| **other != file).expect("a backup");
+    assert_eq!(std::fs::read_to_string(backup).expect("there"), before);
 }
 
 #[test]

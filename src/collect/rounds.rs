@@ -19,7 +19,6 @@ use super::turns::Turns;
 use crate::app::Severity;
 use crate::fabric::{Observation, Outcome, Report, SourceId, TargetId, Text, Timestamp};
 use crate::probe::dialect::sections::Section;
-use crate::probe::esxi::masked;
 use crate::probe::{Probe, Source};
 
 /// Output that is larger is parsed on a thread of its own.
@@ -315,7 +314,7 @@ async fn report(target: &TargetId, sequence: &Sequence, probe: Probe, parts: Vec
 /// What is kept of an output: secrets never become part of an observation.
 fn kept(source: Source, output: &[u8]) -> Arc<str> {
     let text = String::from_utf8_lossy(output);
-    if source.read.is_masked() { Arc::from(masked(&text)) } else { Arc::from(text) }
+    Arc::from(source.read.masked(&text))
 }
 
 fn assemble(target: &TargetId, sequence: &Sequence, probe: Probe, parts: Vec<Piece>) -> Report {

@@ -14,6 +14,7 @@ pub mod privilege;
 pub mod testing;
 pub mod vmx;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::fabric::{Fact, Observation, SourceId};
@@ -131,15 +132,21 @@ pub enum Read {
 }
 
 /// Files that can hold secrets: settings that stand above every VMX, and a script that people write.
-const SECRETIVE: &[&str] = &["/etc/vmware/config", "/etc/rc.local.d/"];
+const SECRETIVE: &[&str] = &["/etc/vmware/config", "/etc/vmware/esx.conf", "/etc/rc.local.d/"];
+
+/// The word of a command that prints notes of people.
+const NOTED: Word = Word::Plain("vmsvc/getallvms");
 
 impl Read {
-    /// True if what comes of it is masked before anything else sees it.
-    pub fn is_masked(&self) -> bool {
+    /// What it printed without secrets: nothing else is ever kept of it.
+    pub fn masked<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self {
-            Self::Each { masked, .. } => *masked,
-            Self::Files(globs) => globs.iter().any(|glob| SECRETIVE.iter().any(|start| glob.starts_with(start))),
-            _ => false,
+            Self::Each { masked: true, .. } => esxi::masked(text),
+            Self::Files(globs) if globs.iter().any(|glob| SECRETIVE.iter().any(|start| glob.starts_with(start))) => {
+                esxi::masked_files(text)
+            }
+            Self::Command { argv, .. } if argv.contains(&NOTED) => esxi::without_annotations(text),
+            _ => Cow::Borrowed(text),
         }
     }
 

@@ -122,13 +122,13 @@ fn programs(esxcli: &str, localcli: &str) -> tempfile::TempDir {
 }
 
 /// A host whose shell is one of this machine's, with these programs.
-struct Host {
+pub(super) struct Host {
     shell: &'static [&'static str],
     path: String,
 }
 
 impl Host {
-    fn new(shell: &'static [&'static str], folder: &Path) -> Self {
+    pub(super) fn new(shell: &'static [&'static str], folder: &Path) -> Self {
         Self { shell, path: format!("PATH={}:/usr/bin:/bin", folder.display()) }
     }
 }
@@ -153,7 +153,7 @@ impl Remote for Host {
 
 const SHELLS: &[&[&str]] = &[&["dash", "-s"], &["bash", "--posix", "-s"], &["busybox", "sh", "-s"]];
 
-fn shells() -> impl Iterator<Item = &'static [&'static str]> {
+pub(super) fn shells() -> impl Iterator<Item = &'static [&'static str]> {
     SHELLS.iter().copied().filter(|words| Program::new(words[0]).arg("--help").output().is_ok())
 }
 

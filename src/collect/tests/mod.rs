@@ -4,6 +4,7 @@ mod batches;
 mod esxi;
 mod privilege;
 mod samples;
+mod secrets;
 mod supervisor;
 mod systems;
 

@@ -9,6 +9,7 @@ use crate::collect::rounds::{Sequence, saved_report};
 use crate::fabric::{Outcome, Report, TargetId, Text, Timestamp};
 use crate::probe::dialect::posix::compile;
 use crate::probe::dialect::sections::{Section, SectionReader};
+use crate::probe::esxi::{FILTER_NAME, filter};
 use crate::probe::{Probe, Source};
 
 /// The first words of the first line of an archive; its format number follows.
@@ -199,8 +200,10 @@ pub fn script(version: &str, nonce: &str, esxi: &[Probe], linux: &[Probe]) -> St
          #\n\
          # It only reads: no command below changes anything. Run it as root to read everything; without, it says what is\n\
          # missing. The file is readable by its owner only. It holds the raw outputs of the commands below: names and\n\
-         # addresses of this machine and of its VMs and, on an ESXi host, settings of VMs with all of their values\n\
-         # (guestinfo among them; rdmascope masks those when it reads the file). Look through it before you pass it on.\n\
+         # addresses of this machine and of its VMs and, on an ESXi host, settings of VMs and files of its configuration.\n\
+         # Values of guestinfo, passwords, tokens and annotations are replaced by <masked> before they are written, as far\n\
+         # as sed can tell, line by line; secrets of several lines, and those whose name does not tell, may be left.\n\
+         # rdmascope masks more when it reads the file. Look through it before you pass it on.\n\
          #\n"
     );
     for (title, probes) in [("On an ESXi host", esxi), ("On a Linux system", linux)] {
@@ -229,6 +232,7 @@ pub fn script(version: &str, nonce: &str, esxi: &[Probe], linux: &[Probe]) -> St
         }
         let _ = write!(text, "RDMASCOPE_END\n}}\n_read_{name}() (\n{})\n", compile(&sources, nonce));
     }
+    text.push_str(&filter());
     let _ = write!(
         text,
         "echo \"reading this machine into $_file ...\" >&2\n\
@@ -238,7 +242,7 @@ pub fn script(version: &str, nonce: &str, esxi: &[Probe], linux: &[Probe]) -> St
          _names_$_system\n\
          echo\n\
          }} >\"$_file\" || exit 1\n\
-         _read_$_system >>\"$_file\" 2>\"$_file.stderr\"\n\
+         _read_$_system 2>\"$_file.stderr\" | {FILTER_NAME} >>\"$_file\"\n\
          {{ printf '\\n{}\\n'; cat \"$_file.stderr\"; printf '\\n{}\\n'; }} >>\"$_file\" || exit 1\n\
          rm -f \"$_file.stderr\"\n\
          echo \"done: $_file\" >&2\n",

@@ -2,8 +2,8 @@
 //! device, function of the host, NUMA node.
 
 use super::machine::Machine;
-use super::{Basis, Chain, Gap, Link, LinkKind, View, function};
-use crate::fabric::{Attribute, Entity, EntityId, TargetId};
+use super::{Basis, Chain, Gap, Link, LinkKind, View, function, uplink};
+use crate::fabric::{Attribute, Entity, EntityId, TargetId, Text};
 
 /// The chain of a device; `None` for one that leads nowhere by its nature (a disk, a keyboard).
 pub(super) fn chain(
@@ -50,11 +50,11 @@ pub(super) fn chain(
 /// The guest's interface with the adapter's address, and the RDMA device that is paired with it.
 fn from_guest(view: View<'_>, guest: &TargetId, device: &EntityId, is_pvrdma: bool, gaps: &mut Vec<Gap>) -> Vec<Link> {
     let mac = view.mac(device);
-    let ids = |wanted: fn(&Entity) -> bool| {
-        view.entities(guest).filter(move |entity| wanted(entity)).map(|entity| EntityId::new(guest, entity.clone()))
-    };
+    let things = view.index.on(guest);
     // VLAN interfaces and bonds have the address of the one they ride on.
-    let netdev = ids(|entity| matches!(entity, Entity::Netdev(_)))
+    let netdev = things
+        .netdevs
+        .iter()
         .filter(|netdev| view.mac(netdev) == mac)
         .min_by_key(|netdev| view.shown(netdev, Attribute::PciAddress).is_none());
     let Some(netdev) = netdev else {
@@ -71,14 +71,14 @@ fn from_guest(view: View<'_>, guest: &TargetId, device: &EntityId, is_pvrdma: bo
     let mut links =
         vec![Link { kind: LinkKind::GuestDevice, from: netdev.clone(), to: device.clone(), rests_on: by_mac.clone() }];
     let mut found = false;
-    for rdma in ids(|entity| matches!(entity, Entity::RdmaDevice(_))) {
-        let Some(basis) = rdma_on(view, guest, &rdma, &netdev) else { continue };
+    for rdma in &things.rdma {
+        let Some(basis) = rdma_on(view, guest, rdma, netdev) else { continue };
         found = true;
         links.insert(
             0,
             Link {
                 kind: LinkKind::GuestDevice,
-                from: rdma,
+                from: rdma.clone(),
                 to: device.clone(),
                 rests_on: basis.into_iter().chain(by_mac.clone()).collect(),
             },
@@ -115,25 +115,19 @@ fn rdma_on(view: View<'_>, guest: &TargetId, rdma: &EntityId, netdev: &EntityId)
             return Some(vec![(rdma.clone(), Attribute::PciAddress), (netdev.clone(), Attribute::PciAddress)]);
         }
     }
-    view.entities(guest)
-        .filter(|entity| matches!(entity, Entity::RdmaPort { device, .. } if rdma.entity.name() == device.as_str()))
-        .map(|entity| EntityId::new(guest, entity.clone()))
-        .find(|port| view.text(port, Attribute::PortNetdev).is_some_and(|name| name == netdev.entity.name()))
-        .map(|port| vec![(port, Attribute::PortNetdev)])
+    let Entity::RdmaDevice(device) = &rdma.entity else { return None };
+    let name = netdev.entity.name();
+    let ports = view.index.on(guest).rdma_ports.get(device)?;
+    let port = ports.iter().find(|port| view.text(port, Attribute::PortNetdev).is_some_and(|of| of == name))?;
+    Some(vec![(port.clone(), Attribute::PortNetdev)])
 }
 
 /// Port, switch, uplink, RDMA device, function, node.
 fn to_the_wire(view: View<'_>, device: &EntityId, chain: &mut Chain, gaps: &mut Vec<Gap>) {
     let Some((port, switch)) = port_and_switch(view, device, chain, gaps) else { return };
-    let Some((uplink, basis)) = uplink(view, port.as_ref(), &switch, gaps) else { return };
+    let Some((uplink, basis)) = uplink::of_port(view, port.as_ref(), &switch, gaps) else { return };
     chain.links.push(Link { kind: LinkKind::SwitchUplink, from: switch, to: uplink.clone(), rests_on: basis });
-    let rdma: Vec<EntityId> = view
-        .entities(&device.target)
-        .filter(|entity| matches!(entity, Entity::RdmaDevice(_)))
-        .map(|entity| EntityId::new(&device.target, entity.clone()))
-        .filter(|rdma| view.shown(rdma, Attribute::PairedUplink).is_some_and(|name| name == uplink.entity.name()))
-        .collect();
-    match rdma.first() {
+    match view.index.on(&device.target).paired.get(&uplink.entity.name()) {
         Some(rdma) => {
             chain.links.push(Link {
                 kind: LinkKind::UplinkRdma,
@@ -171,11 +165,8 @@ fn port_and_switch(
     gaps: &mut Vec<Gap>,
 ) -> Option<(Option<EntityId>, EntityId)> {
     let host = &device.target;
-    let all = |wanted: fn(&Entity) -> bool| -> Vec<EntityId> {
-        view.entities(host).filter(|entity| wanted(entity)).map(|entity| EntityId::new(host, entity.clone())).collect()
-    };
-    let switches = all(|entity| matches!(entity, Entity::VirtualSwitch(_)));
-    let ports = all(|entity| matches!(entity, Entity::SwitchPort { .. }));
+    let things = view.index.on(host);
+    let switches = &things.switches;
     let mut gap = |missing, why: String, rests_on| gaps.push(Gap { about: device.clone(), missing, why, rests_on });
     if switches.is_empty() {
         gap("switch", format!("the switches of {host} were not read"), Vec::new());
@@ -193,16 +184,18 @@ fn port_and_switch(
     };
     let mut basis = vec![(device.clone(), Attribute::PortId)];
     basis.extend(by.map(|by| (device.clone(), by)));
-    let on_ports = ports.iter().filter(|port| belongs(port));
-    let same_port: Vec<&EntityId> = if let Some(id) = &port_id {
-        on_ports.filter(|port| matches!(&port.entity, Entity::SwitchPort { port, .. } if port.as_str() == id)).collect()
+    let on_switch = |ports: Option<&'_ Vec<EntityId>>| -> Vec<EntityId> {
+        ports.into_iter().flatten().filter(|port| belongs(port)).cloned().collect()
+    };
+    let same_port = if let Some(id) = &port_id {
+        on_switch(things.ports.get(&Text::new(id)))
     } else {
         // Without a port number the port still says who is on it: `vm001.eth1` is the adapter of key 4001.
         let client = client_name(view, &chain.vm, device);
         basis = vec![(device.clone(), Attribute::DeviceLabel)];
-        on_ports.filter(|port| client.is_some() && view.shown(port, Attribute::PortClient) == client).collect()
+        on_switch(client.and_then(|client| things.by_client.get(&client)))
     };
-    if let [port] = same_port[..] {
+    if let [port] = &same_port[..] {
         let of_port = view.shown(port, Attribute::ConnectionId);
         if let (Some(one), Some(other)) = (&connection, &of_port)
             && one != other
@@ -280,63 +273,4 @@ fn client_name(view: View<'_>, vm: &EntityId, device: &EntityId) -> Option<Strin
     let Entity::VmDevice { key, .. } = &device.entity else { return None };
     let name = view.shown(vm, Attribute::VmName)?;
     Some(format!("{name}.eth{}", key.checked_sub(4000)?))
-}
-
-/// The uplink that carries what a port sends, with what says so: that of the port's teaming, else the only one of the
-/// switch.
-fn uplink(
-    view: View<'_>,
-    port: Option<&EntityId>,
-    switch: &EntityId,
-    gaps: &mut Vec<Gap>,
-) -> Option<(EntityId, Vec<Basis>)> {
-    let host = &switch.target;
-    let of_switch = view.list(switch, Attribute::Uplinks);
-    let is_uplink = |name: &String| {
-        view.exists(&EntityId::new(host, Entity::Uplink(name.as_str().into())))
-            || of_switch.as_ref().is_some_and(|uplinks| uplinks.contains(name))
-    };
-    let id = |name: &str| EntityId::new(host, Entity::Uplink(name.into()));
-    let teamed = port.and_then(|port| Some((port, view.list(port, Attribute::ActiveUplinks)?)));
-    if let Some((port, active)) = &teamed {
-        let known: Vec<&String> = active.iter().filter(|name| is_uplink(name)).collect();
-        if let [one] = known[..]
-            && active.len() == 1
-        {
-            return Some((id(one), vec![((*port).clone(), Attribute::ActiveUplinks)]));
-        }
-    }
-    match of_switch.as_deref() {
-        Some([one]) => Some((id(one), vec![(switch.clone(), Attribute::Uplinks)])),
-        Some([]) | None => {
-            gaps.push(Gap {
-                about: switch.clone(),
-                missing: "uplink",
-                why: if of_switch.is_none() {
-                    "the uplinks of the switch were not read".to_owned()
-                } else {
-                    "the switch has no uplink".to_owned()
-                },
-                rests_on: vec![(switch.clone(), Attribute::Uplinks)],
-            });
-            None
-        }
-        Some(several) => {
-            let (about, attribute) = match &teamed {
-                Some((port, active)) if active.len() > 1 => ((*port).clone(), Attribute::ActiveUplinks),
-                _ => (switch.clone(), Attribute::Uplinks),
-            };
-            let names = match &teamed {
-                Some((_, active)) if active.len() > 1 => active.join(", "),
-                _ => several.join(", "),
-            };
-            gaps.push(Gap {
-                about: about.clone(),
-                missing: "uplink",
-                why: format!("{names}: which of them carries this adapter is not observable from here"),
-                rests_on: vec![(about, attribute)],
-            });
-            None
-        }
-    }
 }

@@ -12,11 +12,8 @@ pub(super) fn of_uplink(view: View<'_>, uplink: &EntityId, chain: &mut Chain, ga
     });
     // The PCI list names its adapter itself on releases that fill the column.
     let found = found.or_else(|| {
-        view.entities(&uplink.target)
-            .filter(|entity| matches!(entity, Entity::PciFunction(_)))
-            .map(|entity| EntityId::new(&uplink.target, entity.clone()))
-            .find(|id| view.shown(id, Attribute::KernelName).is_some_and(|name| name == uplink.entity.name()))
-            .map(|id| (id.clone(), vec![(id, Attribute::KernelName)]))
+        let named = view.index.on(&uplink.target).function_named.get(&uplink.entity.name())?;
+        Some((named.clone(), vec![(named.clone(), Attribute::KernelName)]))
     });
     match found {
         Some((function, rests_on)) => {
@@ -98,11 +95,7 @@ pub(super) fn below(view: View<'_>, device: &EntityId, chain: &mut Chain, gaps: 
 /// The one function that a device without an address can be: a vGPU on a host with one graphics device for sharing, or a
 /// dynamic passthrough device of which the host has one.
 fn only_candidate(view: View<'_>, host: &TargetId, device: &EntityId) -> Result<(EntityId, Vec<super::Basis>), String> {
-    let functions = || {
-        view.entities(host)
-            .filter(|entity| matches!(entity, Entity::PciFunction(_)))
-            .map(|entity| EntityId::new(host, entity.clone()))
-    };
+    let functions = || view.index.on(host).functions.iter().cloned();
     if view.fabric.value(device, Attribute::VgpuProfile).is_some() {
         let shared: Vec<EntityId> = functions()
             .filter(|id| {
@@ -173,14 +166,11 @@ fn virtual_function(
 }
 
 fn to_virtual(view: View<'_>, function: &EntityId, chain: &mut Chain) {
-    let wanted = identity::function(&function.entity.name());
     let host = &function.target;
-    let found = view
-        .entities(host)
-        .filter(|entity| matches!(entity, Entity::VirtualFunction { .. }))
-        .map(|entity| EntityId::new(host, entity.clone()))
-        .find(|id| view.shown(id, Attribute::PciAddress).and_then(|address| identity::function(&address)) == wanted);
-    let Some(found) = found.filter(|_| wanted.is_some()) else { return };
+    let found = identity::function(&function.entity.name())
+        .and_then(|wanted| view.index.on(host).virtual_at.get(&wanted))
+        .cloned();
+    let Some(found) = found else { return };
     let Entity::VirtualFunction { uplink, .. } = &found.entity else { return };
     let uplink = EntityId::new(host, Entity::Uplink(uplink.clone()));
     let basis = vec![(found.clone(), Attribute::PciAddress)];
@@ -194,7 +184,8 @@ fn to_virtual(view: View<'_>, function: &EntityId, chain: &mut Chain) {
 }
 
 /// Which function of a guest is which device of its VM: by vendor and device id, where only one of each kind is there.
-pub(super) fn of_guest(view: View<'_>, guest: &TargetId, vm: &EntityId, joined: &mut Joined) {
+/// The chains of that VM begin at `first`.
+pub(super) fn of_guest(view: View<'_>, guest: &TargetId, first: usize, joined: &mut Joined) {
     let ids = |id: &EntityId| {
         Some((
             view.shown(id, Attribute::VendorId)?.to_ascii_lowercase(),
@@ -202,16 +193,18 @@ pub(super) fn of_guest(view: View<'_>, guest: &TargetId, vm: &EntityId, joined: 
         ))
     };
     let of_guest: Vec<EntityId> = view
-        .entities(guest)
-        .filter(|entity| matches!(entity, Entity::PciFunction(_)))
-        .map(|entity| EntityId::new(guest, entity.clone()))
+        .index
+        .on(guest)
+        .functions
+        .iter()
+        .cloned()
         .filter(|id| !ids(id).is_some_and(|(vendor, _)| vendor == "15ad" || vendor == "8086"))
         .collect();
     let backed: Vec<(usize, EntityId)> = joined
         .chains
         .iter()
         .enumerate()
-        .filter(|(_, chain)| chain.vm == *vm)
+        .skip(first)
         .filter_map(|(index, chain)| {
             let link = chain.links.iter().find(|link| link.kind == LinkKind::DeviceFunction)?;
             Some((index, link.to.clone()))
@@ -219,11 +212,8 @@ pub(super) fn of_guest(view: View<'_>, guest: &TargetId, vm: &EntityId, joined: 
         .collect();
     for function in of_guest {
         let Some(wanted) = ids(&function) else { continue };
-        let same_in_guest = view
-            .entities(guest)
-            .filter(|entity| matches!(entity, Entity::PciFunction(_)))
-            .filter(|entity| ids(&EntityId::new(guest, (*entity).clone())).as_ref() == Some(&wanted))
-            .count();
+        let same_in_guest =
+            view.index.on(guest).functions.iter().filter(|id| ids(id).as_ref() == Some(&wanted)).count();
         let same: Vec<&(usize, EntityId)> =
             backed.iter().filter(|(_, host)| ids(host).as_ref() == Some(&wanted)).collect();
         match (&same[..], same_in_guest) {

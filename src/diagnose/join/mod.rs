@@ -6,9 +6,13 @@ mod adapter;
 mod function;
 mod guest;
 pub mod identity;
+mod index;
 mod machine;
 #[cfg(test)]
 mod tests;
+mod uplink;
+
+use std::collections::BTreeMap;
 
 use crate::fabric::{Attribute, Entity, EntityId, Fabric, TargetId, Value};
 
@@ -169,18 +173,22 @@ impl Joined {
 
 /// Joins what these targets say.
 pub fn join(fabric: &Fabric, targets: &[TargetId]) -> Joined {
-    let view = View { fabric };
+    let index = index::Index::of(fabric, targets);
+    let view = View { fabric, index: &index };
     let mut joined = Joined::default();
     let machines = machine::machines(view, targets, &mut joined.gaps);
     guest::pair(view, targets, &machines, &mut joined);
+    let guests: BTreeMap<EntityId, TargetId> =
+        joined.pairs.iter().rev().map(|pair| (pair.vm.clone(), pair.guest.clone())).collect();
     for machine in &machines {
-        let guest = joined.guest_of(&machine.id).cloned();
+        let guest = guests.get(&machine.id).cloned();
+        let first = joined.chains.len();
         for device in view.devices(&machine.id) {
-            let chain = adapter::chain(view, machine, &device, guest.as_ref(), &mut joined.gaps);
+            let chain = adapter::chain(view, machine, device, guest.as_ref(), &mut joined.gaps);
             joined.chains.extend(chain);
         }
         if let Some(guest) = &guest {
-            function::of_guest(view, guest, &machine.id, &mut joined);
+            function::of_guest(view, guest, first, &mut joined);
         }
     }
     joined.gaps.sort();
@@ -192,13 +200,10 @@ pub fn join(fabric: &Fabric, targets: &[TargetId]) -> Joined {
 #[derive(Clone, Copy)]
 struct View<'a> {
     fabric: &'a Fabric,
+    index: &'a index::Index,
 }
 
 impl<'a> View<'a> {
-    fn entities(self, target: &'a TargetId) -> impl Iterator<Item = &'a Entity> {
-        self.fabric.entities(target)
-    }
-
     fn shown(self, id: &EntityId, attribute: Attribute) -> Option<String> {
         self.fabric.value(id, attribute).map(ToString::to_string).filter(|text| !text.is_empty())
     }
@@ -232,21 +237,13 @@ impl<'a> View<'a> {
     }
 
     /// Devices of a VM.
-    fn devices(self, vm: &EntityId) -> Vec<EntityId> {
-        let Entity::Vm(wanted) = &vm.entity else { return Vec::new() };
-        self.fabric
-            .entities(&vm.target)
-            .filter(|entity| matches!(entity, Entity::VmDevice { vm, .. } if vm == wanted))
-            .map(|entity| EntityId::new(&vm.target, entity.clone()))
-            .collect()
+    fn devices(self, vm: &EntityId) -> &'a [EntityId] {
+        let Entity::Vm(wanted) = &vm.entity else { return &[] };
+        self.index.on(&vm.target).devices.get(wanted).map_or(&[], Vec::as_slice)
     }
 
     /// The PCI function of a target at this address, however it is spelled.
     fn function(self, target: &TargetId, address: &str) -> Option<EntityId> {
-        let wanted = identity::function(address)?;
-        let found = self.fabric.entities(target).find(
-            |entity| matches!(entity, Entity::PciFunction(name) if identity::function(name.as_str()) == Some(wanted)),
-        )?;
-        Some(EntityId::new(target, found.clone()))
+        self.index.on(target).function_at.get(&identity::function(address)?).cloned()
     }
 }

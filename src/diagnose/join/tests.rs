@@ -216,3 +216,136 @@ fn a_guest_without_hosts_has_no_gap_and_one_on_an_unknown_host_has() {
     other.push((Entity::Vm("11111111-2222-3333-4444-555555555555".into()), Attribute::VmName, text("other")));
     assert!(reasons(&both(other))[0].contains("no VM of the hosts that are read"));
 }
+
+/// A VM of that UUID with its own name, file, address and state.
+fn copy(key: &str, name: &str, file: &str, mac: &str, power: &str) -> Vec<(Entity, Attribute, Value)> {
+    let vm = Text::new(key);
+    vec![
+        (Entity::Vm(vm.clone()), Attribute::VmName, text(name)),
+        (Entity::Vm(vm.clone()), Attribute::VmxPath, text(file)),
+        (Entity::Vm(vm.clone()), Attribute::PowerState, text(power)),
+        (Entity::VmDevice { vm: vm.clone(), key: 4000 }, Attribute::DeviceKind, text("vmxnet3 adapter")),
+        (Entity::VmDevice { vm, key: 4000 }, Attribute::HardwareAddress, text(mac)),
+    ]
+}
+
+fn vms_of(joined: &Joined) -> Vec<String> {
+    let mut vms: Vec<String> = joined.chains.iter().map(|chain| chain.vm.to_string()).collect();
+    vms.dedup();
+    vms
+}
+
+#[test]
+fn a_clone_that_kept_the_uuid_is_a_vm_of_its_own() {
+    let one = copy(UUID, "a", "/vmfs/volumes/ds/a/a.vmx", "00:50:56:80:00:0a", "poweredOn");
+    let other = copy(UUID, "b", "/vmfs/volumes/ds/b/b.vmx", "00:50:56:80:00:0b", "poweredOff");
+    let joined =
+        self::joined(&[report("esx01", "test.host", one.clone()), report("esx02", "test.host", other.clone())]);
+    assert_eq!(vms_of(&joined).len(), 2, "on two hosts");
+    assert!(reasons(&joined).iter().all(|why| !why.contains("so that one is taken")), "{:?}", reasons(&joined));
+    // On one host, where the probe puts the file behind the UUID; both run, and addresses tell which guest is which.
+    let key = |file: &str| format!("{UUID} {file}");
+    let mut both =
+        copy(&key("/vmfs/volumes/ds/a/a.vmx"), "a", "/vmfs/volumes/ds/a/a.vmx", "00:50:56:80:00:01", "poweredOn");
+    both.extend(copy(
+        &key("/vmfs/volumes/ds/b/b.vmx"),
+        "b",
+        "/vmfs/volumes/ds/b/b.vmx",
+        "00:50:56:80:00:0b",
+        "poweredOn",
+    ));
+    let joined = self::joined(&[report("esx01", "test.host", both), report("guest-a", "test.guest", guest())]);
+    assert_eq!(vms_of(&joined).len(), 2, "on one host");
+    let pair = &joined.pairs[0];
+    assert!(pair.confirmed && pair.vm.entity.name().ends_with("a/a.vmx"), "{pair:?}");
+}
+
+#[test]
+fn of_copies_with_one_address_a_guest_is_the_one_that_runs() {
+    let on = copy(UUID, "a", "/vmfs/volumes/ds/a/a.vmx", "00:50:56:80:00:01", "poweredOn");
+    let off = copy(UUID, "a-old", "/vmfs/volumes/ds/old/a.vmx", "00:50:56:80:00:01", "poweredOff");
+    let joined = self::joined(&[
+        report("esx01", "test.host", off),
+        report("esx02", "test.host", on),
+        report("guest-a", "test.guest", guest()),
+    ]);
+    assert_eq!(joined.vm_of(&TargetId::new("guest-a")).map(|id| id.target.as_str()), Some("esx02"));
+}
+
+#[test]
+fn a_vm_that_moved_is_one_also_on_another_datastore_and_between_two_reads() {
+    let mac = "00:50:56:80:00:0a";
+    let stale = copy(UUID, "a", "/vmfs/volumes/local1/a/a.vmx", mac, "poweredOff");
+    let now = copy(UUID, "a", "/vmfs/volumes/local2/a_1/a.vmx", mac, "poweredOn");
+    let joined = self::joined(&[report("esx01", "test.host", stale), report("esx02", "test.host", now)]);
+    assert_eq!(vms_of(&joined), [format!("{}{UUID}", prefix("esx02"))]);
+    assert!(reasons(&joined).iter().any(|why| why.contains("it runs on esx02, so that one is taken")));
+    // Both say that it runs: the one that was read last is right.
+    let file = "/vmfs/volumes/shared/a/a.vmx";
+    let mut reports = ["esx01", "esx02"].map(|host| report(host, "test.host", copy(UUID, "a", file, mac, "poweredOn")));
+    for (second, report) in [(9, 0), (3, 1)] {
+        for fact in &mut reports[report].facts {
+            fact.reading.at = crate::fabric::Timestamp::from_second(second).expect("a time");
+        }
+    }
+    let joined = self::joined(&reports);
+    assert_eq!(vms_of(&joined), [format!("{}{UUID}", prefix("esx01"))]);
+    assert!(reasons(&joined).iter().any(|why| why.contains("esx01 was read last")), "{:?}", reasons(&joined));
+}
+
+#[test]
+fn one_vm_that_two_hosts_register_from_shared_storage_is_one() {
+    let file = "/vmfs/volumes/shared/a/a.vmx";
+    let of = |power: &str| copy(UUID, "a", file, "00:50:56:80:00:0a", power);
+    let joined =
+        self::joined(&[report("esx01", "test.host", of("poweredOn")), report("esx02", "test.host", of("poweredOff"))]);
+    assert_eq!(vms_of(&joined), [format!("{}{UUID}", prefix("esx01"))]);
+    let off =
+        self::joined(&[report("esx01", "test.host", of("poweredOff")), report("esx02", "test.host", of("poweredOff"))]);
+    assert!(reasons(&off).iter().any(|why| why.contains("none of them says that it runs")), "{:?}", reasons(&off));
+}
+
+/// How an id begins that is of a VM of this host.
+fn prefix(host: &str) -> String {
+    EntityId::new(&TargetId::new(host), Entity::Vm(Text::new("x"))).to_string().trim_end_matches('x').to_owned()
+}
+
+#[test]
+fn the_name_of_an_uplink_on_its_switch_leads_to_the_adapter_of_the_host() {
+    let named = |active: &[&str], policy: &str| {
+        let mut facts = host();
+        facts.retain(|(_, attribute, _)| *attribute != Attribute::Uplinks);
+        let switch = Entity::VirtualSwitch("dvs-rdma".into());
+        let port = |number: &str| Entity::SwitchPort { switch: "dvs-rdma".into(), port: number.into() };
+        facts.push((switch, Attribute::Uplinks, Value::List(vec!["vmnic4".into(), "vmnic5".into()])));
+        for (number, alias, client) in [("0", "Uplink 1", "vmnic5"), ("1", "Uplink 2", "vmnic4")] {
+            facts.push((port(number), Attribute::DeviceLabel, text(alias)));
+            facts.push((port(number), Attribute::PortClient, text(client)));
+        }
+        let active = active.iter().map(|name| Text::new(name)).collect();
+        facts.push((port("14"), Attribute::ActiveUplinks, Value::List(active)));
+        facts.push((port("14"), Attribute::TeamingPolicy, text(policy)));
+        facts
+    };
+    let uplink = |joined: &Joined| {
+        let chain = joined.chains.iter().find(|chain| chain.is_pvrdma()).expect("a chain");
+        let link = chain.links.iter().find(|link| link.kind == LinkKind::SwitchUplink)?;
+        Some((link.to.entity.name(), link.rests_on.clone()))
+    };
+    let policy = "source virtual port id";
+    let (name, basis) = uplink(&both(named(&["Uplink 2"], policy))).expect("an uplink");
+    assert_eq!(name, "vmnic4");
+    assert!(basis.iter().any(|(id, of)| *of == Attribute::DeviceLabel && id.entity.name().ends_with('1')), "{basis:?}");
+    // Two are active: only what is up, or an explicit order, tells.
+    let two = both(named(&["Uplink 1", "Uplink 2"], policy));
+    assert_eq!(uplink(&two), None);
+    assert_eq!(reasons(&two), ["vmnic5, vmnic4: which of them carries this adapter is not observable from here"]);
+    let mut down = named(&["Uplink 1", "Uplink 2"], policy);
+    down.push((Entity::Uplink("vmnic5".into()), Attribute::Carrier, Value::from(false)));
+    assert_eq!(uplink(&both(down)).map(|(name, _)| name), Some("vmnic4".to_owned()));
+    let mut ordered = named(&["Uplink 2", "Uplink 1"], "explicit failover");
+    ordered.push((Entity::Uplink("vmnic4".into()), Attribute::Carrier, Value::from(true)));
+    assert_eq!(uplink(&both(ordered)).map(|(name, _)| name), Some("vmnic4".to_owned()));
+    let unknown = both(named(&["Uplink 7"], policy));
+    assert!(reasons(&unknown)[0].contains("the teaming names Uplink 7"), "{:?}", reasons(&unknown));
+}

@@ -1,7 +1,10 @@
 //! What the findings and the file say about the next power-on: it fails if one of the findings is known to make it fail; it
-//! is not known as long as an error stands whose effect is not known, the file is a part only, or it asks for functions of a
-//! host that was not read; else nothing that was looked at is against it.
+//! is not known as long as an error stands whose effect is not known, the file is a part only, or it asks for devices of a
+//! host that was not read, or for a share of a GPU, of which no host tells what is left; else nothing that was looked at is
+//! against it.
 
+use super::rules::device::{Kind, devices};
+use super::rules::shown;
 use super::{Finding, Severity, Subject};
 use crate::probe::vmx::PciId;
 
@@ -87,11 +90,19 @@ impl PowerOn {
         if ["config.version", "virtualHW.version"].iter().any(|key| subject.vmx.get(key).is_none()) {
             return Self::unknown("no whole configuration: config.version or virtualHW.version is missing");
         }
-        let asked = asked(subject);
-        if subject.host.is_none_or(|host| host.functions.is_none()) && !asked.is_empty() {
+        let is_read = subject.host.is_some_and(|host| host.functions.is_some());
+        let (asked, shares) = asked(subject);
+        if !is_read && !(asked.is_empty() && shares.is_empty()) {
             return Self::unknown(format!(
                 "it needs {} of its host, and what the host has is not known (--host or --snapshot tells)",
-                asked.join(", ")
+                asked.into_iter().chain(shares).collect::<Vec<_>>().join(", ")
+            ));
+        }
+        if !shares.is_empty() {
+            return Self::unknown(format!(
+                "it needs {} of its host: whether a GPU there offers that profile and has room for it is not read \
+                 (nvidia-smi vgpu -c on the host tells)",
+                shares.join(", ")
             ));
         }
         Self { verdict: Verdict::Starts, reason: "nothing that was looked at speaks against it".to_owned() }
@@ -102,15 +113,24 @@ fn place(line: Option<u32>) -> String {
     line.map_or_else(String::new, |line| format!("line {line}: "))
 }
 
-/// The functions of the host that the file asks for, as the host's tools print them.
-fn asked(subject: &Subject<'_>) -> Vec<String> {
-    subject
-        .vmx
-        .present("pciPassthru")
-        .into_iter()
-        .filter_map(|number| subject.vmx.value(&format!("pciPassthru{number}.id")))
-        .filter_map(|id| PciId::read(id).addresses().first().map(|&address| address.to_owned()))
-        .collect()
+/// What the file asks of the host: functions, as the host's tools print them, any function of some models, virtual
+/// functions; and shares of GPUs.
+fn asked(subject: &Subject<'_>) -> (Vec<String>, Vec<String>) {
+    let (mut whole, mut shares) = (Vec::new(), Vec::new());
+    for device in devices(subject.vmx) {
+        match (device.kind, device.id, device.allowed, device.vgpu) {
+            (Kind::Vgpu, _, _, Some(profile)) => shares.push(format!("the vGPU {}", shown(&profile.value))),
+            (Kind::Dynamic, _, Some(allowed), _) => {
+                whole.push(format!("a free function of the models {}", shown(&allowed.value)));
+            }
+            (_, Some(id), ..) => {
+                whole.extend(PciId::read(&id.value).addresses().first().map(|&address| address.to_owned()));
+            }
+            (Kind::Virtual, ..) => whole.push(format!("a virtual function for pciPassthru{}", device.number)),
+            _ => {}
+        }
+    }
+    (whole, shares)
 }
 
 #[cfg(test)]
@@ -156,6 +176,39 @@ mod tests {
     #[test]
     fn a_part_of_a_file_is_not_judged_to_start() {
         assert_eq!(verdict("memSize = \"4096\"\n").verdict, Verdict::Unknown);
+    }
+
+    #[test]
+    fn any_function_of_some_models_and_a_share_of_a_gpu_depend_on_the_host() {
+        let with = |line: &str| {
+            format!(
+                "{WHOLE}pciBridge4.present = \"TRUE\"\nsched.mem.min = \"4096\"\nsched.mem.pin = \"TRUE\"\n\
+                 pciPassthru0.present = \"TRUE\"\n{line}\n"
+            )
+        };
+        let (dynamic, vgpu) =
+            (with("pciPassthru0.allowedDevices = \"0x10de:0x1eb8\""), with("pciPassthru0.vgpu = \"grid_a100-4c\""));
+        for (text, what) in
+            [(&dynamic, "a free function of the models 0x10de:0x1eb8"), (&vgpu, "the vGPU grid_a100-4c")]
+        {
+            let open = verdict(text);
+            assert!(open.verdict == Verdict::Unknown && open.reason.contains(what), "{}", open.reason);
+            assert!(open.reason.contains("--host or --snapshot tells"), "{}", open.reason);
+        }
+        let of = |device: &str| HostView {
+            functions: Some(vec![crate::diagnose::lint::HostFunction {
+                address: "0000:af:00.0".to_owned(),
+                vendor: "10de".to_owned(),
+                device: device.to_owned(),
+                ..Default::default()
+            }]),
+            ..HostView::default()
+        };
+        assert_eq!(beside(&dynamic, Some(&of("1eb8"))).verdict, Verdict::Starts);
+        let fails = beside(&dynamic, Some(&of("20f1")));
+        assert!(fails.verdict == Verdict::Fails && fails.reason.contains("0x10de:0x1eb8"), "{}", fails.reason);
+        let open = beside(&vgpu, Some(&of("20f1")));
+        assert!(open.verdict == Verdict::Unknown && open.reason.contains("nvidia-smi vgpu"), "{}", open.reason);
     }
 
     #[test]

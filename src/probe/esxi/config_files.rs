@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::mask::masked;
 use crate::fabric::observation::is_permission_error;
 use crate::fabric::{Attribute, Entity, Fact, Observation, Outcome, State, Text};
 use crate::probe::{Pace, Probe, Read, Source};
@@ -40,7 +39,7 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
             continue;
         }
         let entity = Entity::FileLine { file: Text::new(file), line: *number };
-        facts.push(observation.known(entity, Attribute::FileText, Text::new(&masked(text)), line));
+        facts.push(observation.known(entity, Attribute::FileText, Text::new(text), line));
     }
     for file in FILES.iter().filter(|file| !numbers.contains_key(**file)) {
         let entity = Entity::FileLine { file: Text::new(file), line: 1 };
@@ -70,7 +69,7 @@ mod tests {
     use super::*;
 
     /// facts: claims G37 (a row of `passthru.map`) and others; paths as `grep -H ''` prints them.
-    const LINES: &str = "/etc/vmware/config:libdir = \"/usr/lib/vmware\"\n/etc/vmware/config:guestinfo.key = \"HIDDEN\"\n\
+    const LINES: &str = "/etc/vmware/config:libdir = \"/usr/lib/vmware\"\n/etc/vmware/config:guestinfo.key = \"<masked>\"\n\
                          /etc/rc.local.d/local.sh:#!/bin/sh\n/etc/rc.local.d/local.sh:\n/etc/rc.local.d/local.sh:exit 0\n";
 
     #[test]

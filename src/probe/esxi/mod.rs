@@ -40,7 +40,7 @@ mod vmx;
 mod vswitches;
 
 use super::Probe;
-pub use mask::{MASK, masked};
+pub use mask::{FILTER_NAME, MASK, filter, masked, masked_files, without_annotations};
 
 /// Titles of the tables that people paste without the rule below them; the first title begins its line.
 pub const TITLES: [&[&str]; 4] = [nics::TITLES, rdma::TITLES, &nics::PAUSE, pci::PASSTHROUGH];

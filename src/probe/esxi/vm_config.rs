@@ -45,8 +45,11 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let told_devices: BTreeSet<&str> =
         device_items.iter().filter(|devices| devices.status == Some(0)).map(|devices| devices.name).collect();
     let mut known: BTreeMap<&str, Entity> = BTreeMap::new();
-    for item in &config_items {
-        let node = vim_dump::read(item.output, item.first);
+    let nodes: Vec<(&Item<'_>, Option<Node<'_>>)> =
+        config_items.iter().map(|item| (item, vim_dump::read(item.output, item.first))).collect();
+    let uuids = nodes.iter().filter_map(|(_, node)| node.as_ref()?.as_object()?.text("uuid"));
+    let shared = vms::Shared::of(uuids);
+    for (item, node) in nodes {
         let Some(Node::Object(config)) = &node else {
             let entity = vms::vm(None, item.name);
             let state = reply::trouble_of(item, "vim-cmd")
@@ -55,7 +58,8 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
             known.insert(item.name, entity);
             continue;
         };
-        let entity = vms::vm(config.text("uuid"), item.name);
+        let path = config.object("files").and_then(|files| files.text("vmPathName")).and_then(vms::path_of);
+        let entity = shared.vm(config.text("uuid"), path.as_deref(), item.name);
         facts.extend(config_facts(configs, &entity, config));
         // The devices stand in the configuration too, should their own command fail.
         if let (false, Some(hardware)) = (told_devices.contains(item.name), config.object("hardware")) {
@@ -184,6 +188,25 @@ mod tests {
                 assert_eq!(shown(&facts, &vm, attribute), wanted, "{attribute:?}");
             }
             let adapter = Entity::VmDevice { vm: Text::new(UUID), key: 4001 };
+            assert_eq!(shown(&facts, &adapter, Attribute::DeviceKind), "PVRDMA adapter");
+        }
+    }
+
+    #[test]
+    fn clones_with_one_uuid_have_devices_of_their_own() {
+        let of = |file: &str| {
+            CONFIG.replace(
+                "   firmware =",
+                &format!("   files = (vim.vm.FileInfo) {{\n      vmPathName = \"[ds] {file}\",\n   }},\n   firmware ="),
+            )
+        };
+        let configs = item("3", &of("a/a.vmx"), 0) + &item("4", &of("b/b.vmx"), 0);
+        let devices = item("3", DEVICES, 0) + &item("4", DEVICES, 0);
+        let facts = run(&PROBE, &[(&configs, "", 0), (&devices, "", 0), ("", "", 0)]);
+        for file in ["a/a.vmx", "b/b.vmx"] {
+            let vm = Text::new(&format!("{UUID} /vmfs/volumes/ds/{file}"));
+            assert_eq!(shown(&facts, &Entity::Vm(vm.clone()), Attribute::ProcessorCount), "8");
+            let adapter = Entity::VmDevice { vm, key: 4001 };
             assert_eq!(shown(&facts, &adapter, Attribute::DeviceKind), "PVRDMA adapter");
         }
     }

@@ -57,6 +57,38 @@ pub(super) fn vm(uuid: Option<&str>, number: &str) -> Entity {
     Entity::Vm(Text::new(&uuid.and_then(dashed).unwrap_or_else(|| format!("vmid-{number}"))))
 }
 
+/// `[datastore] directory/name.vmx` as a path of the host.
+pub(super) fn path_of(written: &str) -> Option<String> {
+    let (store, file) = written.trim().strip_prefix('[')?.split_once("] ")?;
+    Some(format!("/vmfs/volumes/{store}/{}", file.trim()))
+}
+
+/// BIOS UUIDs that several VMs of one host have: clones and copies keep that of what they were made of. Only their files
+/// tell them apart.
+pub(super) struct Shared(BTreeSet<String>);
+
+impl Shared {
+    /// Which of these UUIDs, one for each VM, come twice.
+    pub(super) fn of<'u>(uuids: impl IntoIterator<Item = &'u str>) -> Self {
+        let mut seen = BTreeSet::new();
+        Self(uuids.into_iter().filter_map(dashed).filter(|uuid| !seen.insert(uuid.clone())).collect())
+    }
+
+    /// True if several VMs have this UUID.
+    fn has(&self, uuid: &str) -> bool {
+        self.0.contains(uuid)
+    }
+
+    /// The VM of this UUID: with its file behind it where the UUID is not its own, by its number where even that is unknown.
+    pub(super) fn vm(&self, uuid: Option<&str>, path: Option<&str>, number: &str) -> Entity {
+        match (uuid.and_then(dashed), path) {
+            (Some(uuid), Some(path)) if self.has(&uuid) => Entity::Vm(Text::new(&format!("{uuid} {path}"))),
+            (Some(uuid), None) if self.has(&uuid) => vm(None, number),
+            (uuid, _) => vm(uuid.as_deref(), number),
+        }
+    }
+}
+
 /// The rows of the table. Its columns are not to be trusted: names hold brackets, annotations run over lines. A row
 /// begins with a number and has `.vmx`, a word for the guest, and the version of the virtual hardware. A row that was
 /// broken on its way is one again.
@@ -96,7 +128,8 @@ pub(super) fn registered(text: &str) -> Vec<Registered> {
 /// In how many pieces a row may stand behind its first line.
 const MOST_PIECES: usize = 4;
 
-fn registered_row(row: &str, line: u32) -> Option<Registered> {
+/// The number of a row, what stands behind it, and where in that the name of the file ends.
+fn number_and_file(row: &str) -> Option<(u64, &str, usize)> {
     let digits = row.bytes().take_while(u8::is_ascii_digit).count();
     let number = row[..digits].parse().ok()?;
     let rest = &row[digits..];
@@ -107,6 +140,25 @@ fn registered_row(row: &str, line: u32) -> Option<Registered> {
         let mut words = rest[end..].split_whitespace();
         rest[end..].starts_with([' ', '\t']) && words.by_ref().take(2).any(|word| word.starts_with("vmx-"))
     })?;
+    Some((number, rest, end))
+}
+
+/// Where in a row of the table the column before the annotation ends; `None` if the line is no such row.
+pub(super) fn columns_end(row: &str) -> Option<usize> {
+    let (_, rest, file) = number_and_file(row)?;
+    let version = file + rest[file..].find(" vmx-").or_else(|| rest[file..].find("\tvmx-"))? + 1;
+    let end = rest[version..].find([' ', '\t']).map_or(rest.len(), |length| version + length);
+    Some(row.len() - rest.len() + end)
+}
+
+/// The number of the VM that a line says is skipped.
+pub(super) fn skipped(line: &str) -> Option<&str> {
+    let number = line.trim().strip_prefix("Skipping invalid VM '")?.strip_suffix('\'')?;
+    number.parse::<u64>().is_ok().then_some(number)
+}
+
+fn registered_row(row: &str, line: u32) -> Option<Registered> {
+    let (number, rest, end) = number_and_file(row)?;
     let close = rest[..end].rfind("] ")?;
     let open = rest[..close].rfind('[')?;
     Some(Registered {
@@ -120,27 +172,47 @@ fn registered_row(row: &str, line: u32) -> Option<Registered> {
 fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let [list, processes, summaries] = observations else { return Vec::new() };
     let mut facts = Vec::new();
+    let rows = registered(&list.stdout);
     let (items, left_out) = each::items(summaries);
-    let mut uuids: BTreeMap<&str, Option<String>> = BTreeMap::new();
-    for item in &items {
-        let (said, uuid) = summary(summaries, item);
-        facts.extend(said);
-        uuids.insert(item.name, uuid);
+    let nodes: Vec<(&Item<'_>, Option<Node<'_>>)> =
+        items.iter().map(|item| (item, vim_dump::read(item.output, item.first))).collect();
+    let config = |node: &Option<Node<'_>>, name| {
+        node.as_ref()?.as_object()?.object("config")?.text(name).map(ToString::to_string)
+    };
+    let uuids: Vec<Option<String>> = nodes.iter().map(|(_, node)| dashed(&config(node, "uuid")?)).collect();
+    let shared = Shared::of(uuids.iter().flatten().map(String::as_str));
+    let mut known: BTreeMap<&str, Known> = BTreeMap::new();
+    for ((item, node), uuid) in nodes.iter().zip(uuids) {
+        let of_list = rows.iter().find(|row| row.number.to_string() == item.name).map(|row| row.path.clone());
+        let path = of_list.or_else(|| path_of(&config(node, "vmPathName")?));
+        let entity = shared.vm(uuid.as_deref(), path.as_deref(), item.name);
+        facts.extend(summary(summaries, item, node.as_ref(), &entity));
+        known.insert(item.name, Known { entity, uuid, path });
     }
     let mut said = Facts::of(summaries);
     reply::say_left_out(&mut said, Attribute::PowerState, left_out);
     facts.extend(said.said);
-    facts.extend(listed(list, &uuids, left_out > 0));
-    let known: BTreeSet<&str> = uuids.values().flatten().map(String::as_str).collect();
+    facts.extend(listed(list, &rows, &known, left_out > 0));
     facts.extend(running(processes, &known));
     facts
 }
 
+/// A VM of which the summary was read.
+struct Known {
+    entity: Entity,
+    uuid: Option<String>,
+    path: Option<String>,
+}
+
 /// What the table of registered VMs says, of which these summaries were read; `some_left_out` if there were more VMs than
 /// one read looks into.
-fn listed(observation: &Observation, uuids: &BTreeMap<&str, Option<String>>, some_left_out: bool) -> Vec<Fact> {
+fn listed(
+    observation: &Observation,
+    rows: &[Registered],
+    known: &BTreeMap<&str, Known>,
+    some_left_out: bool,
+) -> Vec<Fact> {
     let mut facts = Facts::of(observation);
-    let rows = registered(&observation.stdout);
     let is_list = |line: &str| line.trim_start().starts_with("Vmid") || line.starts_with("Skipping invalid VM");
     if let Some(state) = reply::trouble(observation) {
         facts.say(&Entity::Host, Attribute::VmNumber, Some(state), 0);
@@ -152,22 +224,20 @@ fn listed(observation: &Observation, uuids: &BTreeMap<&str, Option<String>>, som
     }
     for row in rows {
         let number = row.number.to_string();
-        let summary = uuids.get(number.as_str());
-        let uuid = summary.and_then(Option::as_deref);
-        let entity = vm(uuid, &number);
+        let summary = known.get(number.as_str());
+        let entity = summary.map_or_else(|| vm(None, &number), |known| known.entity.clone());
         if some_left_out && summary.is_none() {
             let state = State::Failed(Text::new(&format!("not read: one read looks into {MOST_ITEMS} VMs at most")));
             facts.say(&entity, Attribute::PowerState, Some(state), row.line);
         }
         facts.say(&entity, Attribute::VmNumber, Some(State::Known(row.number.into())), row.line);
         facts.say(&entity, Attribute::VmxPath, Some(reply::text(&row.path)), row.line);
-        if uuid.is_none() {
+        if summary.is_none_or(|known| known.uuid.is_none()) {
             facts.say(&entity, Attribute::VmName, Some(reply::text(&row.name)), row.line);
         }
     }
     for (line, text) in observation.lines() {
-        let number = text.trim().strip_prefix("Skipping invalid VM '").and_then(|rest| rest.strip_suffix('\''));
-        if let Some(number) = number.filter(|number| number.parse::<u64>().is_ok()) {
+        if let Some(number) = skipped(text) {
             let state = State::Failed(Text::new("the host skips this VM: its configuration cannot be read"));
             facts.say(&vm(None, number), Attribute::VmName, Some(state), line);
         }
@@ -175,36 +245,33 @@ fn listed(observation: &Observation, uuids: &BTreeMap<&str, Option<String>>, som
     facts.said
 }
 
-/// What the summary of one VM says, and its UUID.
-fn summary(observation: &Observation, item: &Item<'_>) -> (Vec<Fact>, Option<String>) {
+/// What the summary of one VM says.
+fn summary(observation: &Observation, item: &Item<'_>, node: Option<&Node<'_>>, entity: &Entity) -> Vec<Fact> {
     let mut facts = Facts::of(observation);
-    let node = vim_dump::read(item.output, item.first);
-    let Some(Node::Object(summary)) = &node else {
+    let Some(Node::Object(summary)) = node else {
         let state = reply::trouble_of(item, "vim-cmd")
             .unwrap_or_else(|| State::Failed(Text::new("the summary of the VM was not understood")));
-        facts.say(&vm(None, item.name), Attribute::PowerState, Some(state), 0);
-        return (facts.said, None);
+        facts.say(entity, Attribute::PowerState, Some(state), 0);
+        return facts.said;
     };
     let config = summary.object("config");
-    let uuid = config.and_then(|config| config.text("uuid")).and_then(dashed);
-    let entity = vm(uuid.as_deref(), item.name);
     if let Some(config) = config {
         let name = config.text("name").map(reply::text);
-        facts.say(&entity, Attribute::VmName, name, config.line_of("name"));
+        facts.say(entity, Attribute::VmName, name, config.line_of("name"));
     }
     if let Some(runtime) = summary.object("runtime") {
         let power = runtime.text("powerState").map(reply::text);
-        facts.say(&entity, Attribute::PowerState, power, runtime.line_of("powerState"));
+        facts.say(entity, Attribute::PowerState, power, runtime.line_of("powerState"));
     }
     if let Some(guest) = summary.object("guest") {
         let name = if guest.text("toolsRunningStatus").is_some() { "toolsRunningStatus" } else { "toolsStatus" };
-        facts.say(&entity, Attribute::ToolsStatus, guest.text(name).map(reply::text), guest.line_of(name));
+        facts.say(entity, Attribute::ToolsStatus, guest.text(name).map(reply::text), guest.line_of(name));
     }
-    (facts.said, uuid)
+    facts.said
 }
 
 /// The VMs that run, of which `known` are told by their summaries.
-fn running(observation: &Observation, known: &BTreeSet<&str>) -> Vec<Fact> {
+fn running(observation: &Observation, known: &BTreeMap<&str, Known>) -> Vec<Fact> {
     let mut facts = Facts::of(observation);
     let blocks = match reply::blocks(observation) {
         Ok(blocks) => blocks,
@@ -213,9 +280,20 @@ fn running(observation: &Observation, known: &BTreeSet<&str>) -> Vec<Fact> {
             return facts.said;
         }
     };
+    let shared = Shared::of(blocks.iter().filter_map(|block| block.get(&["UUID"])));
     for block in blocks {
         let Some(uuid) = block.get(&["UUID"]).and_then(dashed) else { continue };
-        let entity = vm(Some(&uuid), "");
+        let file = block.get(&["Config File"]).filter(|file| !file.is_empty());
+        let same: Vec<&Known> = known.values().filter(|known| known.uuid.as_ref() == Some(&uuid)).collect();
+        // The list names the datastore, the process its volume: folder and file are the same.
+        let told = match same[..] {
+            [one] if !shared.has(&uuid) => Some(one),
+            _ => same.into_iter().find(|known| match (&known.path, file) {
+                (Some(path), Some(file)) => path.rsplit('/').take(2).eq(file.rsplit('/').take(2)),
+                _ => false,
+            }),
+        };
+        let entity = told.map_or_else(|| shared.vm(Some(&uuid), file, ""), |known| known.entity.clone());
         let mut say = |attribute, keys: &[&str], read: fn(&str) -> State<Value>| {
             if let Some(field) = block.field(keys) {
                 facts.say(&entity, attribute, Some(read(&field.value)), field.line);
@@ -223,7 +301,7 @@ fn running(observation: &Observation, known: &BTreeSet<&str>) -> Vec<Fact> {
         };
         say(Attribute::WorldId, &["World ID"], reply::count);
         say(Attribute::CartelId, &["VMX Cartel ID", "Cartel ID"], reply::count);
-        if !known.contains(uuid.as_str()) {
+        if told.is_none() {
             say(Attribute::VmName, &["Display Name"], reply::text);
             say(Attribute::VmxPath, &["Config File"], reply::text);
             facts.say(&entity, Attribute::PowerState, Some(State::Known("poweredOn".into())), block.line);
@@ -289,6 +367,38 @@ pub(super) mod tests {
         let facts = run(&PROBE, &[("", "", 127), (HOSTD_DEAD, "", 1), ("", "", 127)]);
         assert!(shown(&facts, &Entity::Host, Attribute::VmNumber).contains("not installed"));
         assert!(shown(&facts, &Entity::Host, Attribute::WorldId).contains("hostd"));
+    }
+
+    #[test]
+    fn clones_with_one_uuid_are_two_vms_in_all_sources() {
+        let list = LIST.replace(
+            "24     Test Test [Test] [Test]   [datastore_050_vmfs6] Test/Test.vmx",
+            "24     clone   [ds 2] clone/vm001.vmx",
+        );
+        let clone = SUMMARY
+            .replace("\"vm001\"", "\"clone\"")
+            .replace("[datastore_050] vm001/vm001.vmx", "[ds 2] clone/vm001.vmx")
+            .replace("poweredOn", "poweredOff");
+        let facts = run(
+            &PROBE,
+            &[(&list, "", 0), (PROCESSES, "", 0), (&(item("3", SUMMARY, 0) + &item("24", &clone, 0)), "", 0)],
+        );
+        let vm = |path: &str| Entity::Vm(Text::new(&format!("{UUID} {path}")));
+        let (one, other) =
+            (vm("/vmfs/volumes/datastore_050/vm001/vm001.vmx"), vm("/vmfs/volumes/ds 2/clone/vm001.vmx"));
+        for (entity, attribute, wanted) in [
+            (&one, Attribute::VmName, "vm001"),
+            (&one, Attribute::VmNumber, "3"),
+            (&one, Attribute::PowerState, "poweredOn"),
+            (&one, Attribute::WorldId, "2101442"),
+            (&other, Attribute::VmName, "clone"),
+            (&other, Attribute::VmNumber, "24"),
+            (&other, Attribute::PowerState, "poweredOff"),
+            (&other, Attribute::WorldId, "absent"),
+        ] {
+            assert_eq!(shown(&facts, entity, attribute), wanted, "{entity} {attribute:?}");
+        }
+        assert!(facts.iter().all(|fact| fact.entity != Entity::Vm(Text::new(UUID))));
     }
 
     #[test]

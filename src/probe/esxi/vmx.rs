@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use super::each;
+use super::each::{self, Item};
 use super::reply::{self, Facts};
-use super::vms;
+use super::vms::{self, Shared};
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text};
 use crate::probe::{Listing, Pace, Probe, Read, Source, Word};
 
@@ -32,6 +32,8 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let mut facts = Facts::of(observation);
     let (items, left_out) = each::items(observation);
     reply::say_left_out(&mut facts, Attribute::VmxPath, left_out);
+    let shared =
+        Shared::of(items.iter().filter(|item| item.status == Some(0)).filter_map(uuid_of).map(|(_, uuid)| uuid));
     for item in items {
         if let Some(state) = reply::trouble_of(&item, "cat") {
             // Without its text it is not known whose file it is.
@@ -39,14 +41,9 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
             facts.say(&file, Attribute::FileText, Some(state), 0);
             continue;
         }
-        let uuid = (item.first..).zip(item.output.lines()).find_map(|(line, text)| {
-            let (key, value) = text.split_once('=')?;
-            let is_it = key.trim().trim_start_matches('\u{feff}').eq_ignore_ascii_case("uuid.bios");
-            Some((line, vms::dashed(value.trim().trim_matches('"'))?)).filter(|_| is_it)
-        });
         let path = State::Known(item.name.into());
-        if let Some((line, uuid)) = uuid {
-            facts.say(&vms::vm(Some(&uuid), ""), Attribute::VmxPath, Some(path), line);
+        if let Some((line, uuid)) = uuid_of(&item) {
+            facts.say(&shared.vm(Some(uuid), Some(item.name), ""), Attribute::VmxPath, Some(path), line);
         } else {
             let file = Entity::FileLine { file: Text::new(item.name), line: 1 };
             let state = State::NotPublished(Text::new("this VMX: it has no uuid.bios, so its VM is not known"));
@@ -54,6 +51,16 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
         }
     }
     facts.said
+}
+
+/// The line and the text of the BIOS UUID in a file.
+fn uuid_of<'a>(item: &Item<'a>) -> Option<(u32, &'a str)> {
+    (item.first..).zip(item.output.lines()).find_map(|(line, text)| {
+        let (key, value) = text.split_once('=')?;
+        let is_it = key.trim().trim_start_matches('\u{feff}').eq_ignore_ascii_case("uuid.bios");
+        let value = value.trim().trim_matches('"');
+        (is_it && vms::dashed(value).is_some()).then_some((line, value))
+    })
 }
 
 #[cfg(test)]
@@ -72,6 +79,16 @@ mod tests {
         for text in [item(path, VMX, 0), with_carriage_returns(&item(path, VMX, 0))] {
             let facts = run(&PROBE, &[(&text, "", 0)]);
             assert_eq!(shown(&facts, &Entity::Vm(Text::new(UUID)), Attribute::VmxPath), path);
+        }
+    }
+
+    #[test]
+    fn files_with_one_uuid_are_two_vms() {
+        let (one, other) = ("/vmfs/volumes/a/a/a.vmx", "/vmfs/volumes/a/b/b.vmx");
+        let facts = run(&PROBE, &[(&(item(one, VMX, 0) + &item(other, VMX, 0)), "", 0)]);
+        for path in [one, other] {
+            let vm = Entity::Vm(Text::new(&format!("{UUID} {path}")));
+            assert_eq!(shown(&facts, &vm, Attribute::VmxPath), path);
         }
     }
 

@@ -193,5 +193,38 @@ mod tests {
             };
             prop_assert_eq!(rest(&before), rest(&after));
         }
+
+        #[test]
+        fn no_byte_of_another_line_changes(
+            text in testing::mutated_texts(&[
+                include_str!("../../../tests/fixtures/public/110-vmx-sriov-bypass.txt"),
+                include_str!("../../../tests/fixtures/public/75-vmx-smart-quotes.txt"),
+            ]),
+            value in "[ -~äé|\"]{0,12}",
+            noise in prop::collection::vec((any::<prop::sample::Index>(), 0x80_u8..), 0..4),
+            which in any::<prop::sample::Index>(),
+        ) {
+            let mut bytes = text.into_bytes();
+            for (place, byte) in noise {
+                if !bytes.is_empty() {
+                    let at = place.index(bytes.len());
+                    bytes[at] = byte;
+                }
+            }
+            let before = Dictionary::parse(&bytes);
+            let places: Vec<usize> = (0..before.lines.len())
+                .filter(|at| matches!(&before.lines[*at].content,
+                    super::super::Content::Entry(entry) if is_name(&entry.key)
+                        && !entry.key.eq_ignore_ascii_case(".encoding") && before.all(&entry.key).count() == 1))
+                .collect();
+            prop_assume!(!places.is_empty());
+            let at = *which.get(&places);
+            let super::super::Content::Entry(entry) = &before.lines[at].content else { unreachable!() };
+            let Ok(after) = edited(&before, &[(entry.key.clone(), Some(value))]) else { return Ok(()) };
+            let start = before.lines[at].place.start;
+            let end = before.lines.get(at + 1).map_or(bytes.len(), |next| next.place.start);
+            prop_assert!(after.starts_with(&bytes[..start]));
+            prop_assert!(after.ends_with(&bytes[end..]));
+        }
     }
 }

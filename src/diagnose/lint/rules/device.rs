@@ -12,7 +12,7 @@ pub(super) const NVIDIA: u32 = 0x10de;
 
 /// What kind of device it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::diagnose::lint) enum Kind {
     /// One function of one host, by id: `DirectPath`.
     Direct,
     /// Any function of some models: Dynamic `DirectPath`.
@@ -25,7 +25,7 @@ pub(super) enum Kind {
 
 /// One device.
 #[derive(Clone, Debug)]
-pub(super) struct Device<'a> {
+pub(in crate::diagnose::lint) struct Device<'a> {
     /// N of `pciPassthruN`.
     pub number: u32,
     /// What kind it is.
@@ -46,7 +46,7 @@ pub(super) struct Device<'a> {
 
 impl Device<'_> {
     /// What is known of the GPU, if it is one of the list.
-    pub(super) fn gpu(&self) -> Option<&'static Gpu> {
+    pub(in crate::diagnose::lint::rules) fn gpu(&self) -> Option<&'static Gpu> {
         if self.vendor == Some(NVIDIA) && matches!(self.kind, Kind::Direct | Kind::Dynamic) {
             gpu::by_id(self.model?)
         } else {
@@ -81,7 +81,7 @@ pub(super) fn allowed_models(text: &str) -> Option<Vec<(u32, u32)>> {
 }
 
 /// The devices that are present, by rising number.
-pub(super) fn devices(vmx: &Dictionary) -> Vec<Device<'_>> {
+pub(in crate::diagnose::lint) fn devices(vmx: &Dictionary) -> Vec<Device<'_>> {
     let mut parts: BTreeMap<u32, Vec<(&str, &Entry)>> = BTreeMap::new();
     for entry in vmx.entries() {
         if let Some((number, rest)) = numbered(&entry.key, "pciPassthru") {

@@ -2,6 +2,11 @@
 //!
 //! The large BAR is what `nvidia-smi -q` prints as total of "BAR1 Memory Usage"; the second one is the 32 MiB that
 //! `lspci -v` shows. Where the size depends on a setting of the card or of the host's firmware it is not given.
+//!
+//! Read in public outputs: V100-PCIE-16GB (`nvidia-smi -q` of 10de:1db4 in passthrough: 16384 MiB), V100-PCIE-32GB (regions
+//! of 10de:1db6: 32 GiB and 32 MiB), P100 (the guide of Kata Containers: 16 GiB and 32 MiB), A100-SXM4-40GB (`nvidia-smi -q`
+//! of 10de:20b0: 65536 MiB), P40 (`vmware.log`: 34359738368 bytes). The A100-PCIE-40GB is the same GPU with the same memory:
+//! its figure is that of the module.
 
 /// One model.
 #[derive(Debug)]

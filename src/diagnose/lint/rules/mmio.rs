@@ -11,7 +11,8 @@ const ENABLE: &str = "pciPassthru.use64bitMMIO";
 const SIZE: &str = "pciPassthru.64bitMMIOSizeGB";
 
 /// The vendor's article, and what the sizes rest on.
-const ARTICLE: &str = "KB 2142307; vhpc-toolkit docs/sample-operations.md; BAR1 totals of public nvidia-smi -q outputs";
+const ARTICLE: &str = "KB 2142307; vhpc-toolkit docs/sample-operations.md; BAR1 totals of public nvidia-smi -q outputs \
+                       (A100-PCIE-40GB: that of the SXM4 module)";
 
 pub(super) const RULES: &[Rule] = &[
     rule(
@@ -228,8 +229,9 @@ fn by_memory(subject: &Subject<'_>) -> Vec<Found> {
     }
     let names = gpus.iter().map(|gpu| format!("{} ({} GB)", gpu.name, gpu.memory)).collect::<Vec<_>>().join(" + ");
     let message = format!(
-        "the BARs of {names} depend on a setting (resizable BAR) and are not known here; the usual rule is twice the \
-         memory, 2 x {memory} = {} GB, rounded up to {rounded}; the window is {window} GB",
+        "the BARs of {names} depend on a setting (resizable BAR) and are not known here: 'lspci -vv' where the card runs \
+         shows them as Region 1 and 3, 'nvidia-smi -q -d MEMORY' as BAR1; the usual rule is twice the memory, \
+         2 x {memory} = {} GB, rounded up to {rounded}; the window is {window} GB",
         2 * memory
     );
     let line = subject.vmx.get(SIZE).map(|entry| entry.line);

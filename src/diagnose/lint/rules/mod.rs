@@ -1,6 +1,6 @@
 //! All rules, a file for each family, and what they share.
 
-mod device;
+pub(super) mod device;
 mod dictionary;
 mod gpu;
 mod host;
@@ -128,7 +128,7 @@ impl Found {
 }
 
 /// Text of the file as it may be shown.
-fn shown(raw: &str) -> String {
+pub(super) fn shown(raw: &str) -> String {
     Text::new(raw).to_string()
 }
 

@@ -1,6 +1,6 @@
 //! The id of a passthrough device: decimal in the VMX, hexadecimal everywhere else.
 
-use super::device::{Kind, devices};
+use super::device::{Kind, allowed_models, devices};
 use super::{Found, Rule, Severity, at, documented, field, numbered, rule, shown};
 use crate::diagnose::lint::{HostFunction, HostView, Subject};
 use crate::probe::vmx::{Dictionary, Entry, PciId, id_of};
@@ -47,7 +47,7 @@ pub(super) const RULES: &[Rule] = &[
     rule(
         "vmx.passthrough-not-on-host",
         Severity::Error,
-        "The host has no function of this id",
+        "The host has no function of this id, or of these models",
         documented(DECIMAL),
         not_on_host,
     ),
@@ -224,12 +224,34 @@ fn has(host: &HostView, address: &str) -> Option<bool> {
 
 fn not_on_host(subject: &Subject<'_>) -> Vec<Found> {
     let Some(host) = subject.host else { return Vec::new() };
-    addresses(subject.vmx)
-        .into_iter()
-        .filter(|(address, _)| has(host, address) == Some(false))
-        .map(|(text, entry)| {
+    let by_model = no_such_model(subject, host);
+    let by_id = addresses(subject.vmx).into_iter().filter(|(address, _)| has(host, address) == Some(false)).map(
+        |(text, entry)| {
             let message = format!("{} is {text}, which host {} does not have", shown(&entry.value), shown(&host.name));
             at(entry, message).fatal(format!("the host has no PCI function {text}"))
+        },
+    );
+    by_id.chain(by_model).collect()
+}
+
+/// Devices that may be any function of some models, of which the host has none.
+fn no_such_model(subject: &Subject<'_>, host: &HostView) -> Vec<Found> {
+    let Some(functions) = &host.functions else { return Vec::new() };
+    let number = |text: &str| u32::from_str_radix(text.trim_start_matches("0x"), 16).ok();
+    let has = |models: &[(u32, u32)]| {
+        functions.iter().any(|function| {
+            number(&function.vendor).zip(number(&function.device)).is_some_and(|model| models.contains(&model))
+        })
+    };
+    devices(subject.vmx)
+        .into_iter()
+        .filter(|device| device.kind == Kind::Dynamic)
+        .filter_map(|device| {
+            let entry = device.allowed?;
+            let models = allowed_models(&entry.value)?;
+            let message = format!("host {} has no function of the models {}", shown(&host.name), shown(&entry.value));
+            let why = format!("the host has no function of the models {}", shown(&entry.value));
+            (!has(&models)).then(|| at(entry, message).fatal(why))
         })
         .collect()
 }

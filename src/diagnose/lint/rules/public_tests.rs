@@ -183,3 +183,33 @@ fn sound_files_have_neither_error_nor_warning() {
         assert_eq!(power_on(sample.text.as_bytes(), Some(&samples::host())).verdict, Verdict::Starts);
     }
 }
+
+#[test]
+fn the_arithmetic_of_the_window_is_the_one_by_hand() {
+    // One A100 of 40 GB: 64 GiB and 32 MiB are 65568 MiB, 32 MiB more than a window of 64 GB holds; 64.03 GiB are above
+    // the power of two 64, so 128; 65568 MiB are 16785408 pages of 4 KiB.
+    let a100 = |count: u32, window: &str| {
+        let devices: String = (0..count)
+            .map(|n| {
+                format!(
+                    "pciPassthru{n}.present = \"TRUE\"\npciPassthru{n}.id = \"00000:17{n}:00.0\"\n\
+                     pciPassthru{n}.deviceId = \"0x20f1\"\npciPassthru{n}.vendorId = \"0x10de\"\n"
+                )
+            })
+            .collect();
+        format!(
+            "firmware = \"efi\"\npciPassthru.use64bitMMIO = \"TRUE\"\npciPassthru.64bitMMIOSizeGB = \"{window}\"\n{devices}"
+        )
+    };
+    let small = findings(a100(1, "64").as_bytes());
+    let found = small.iter().find(|finding| finding.rule.id == "vmx.mmio-small").expect("too small");
+    let message = &found.found.message;
+    assert!(message.contains("1 x A100-PCIE-40GB (65536 + 32 MiB) = 65568 MiB = 64.03 GiB"), "{message}");
+    assert!(message.contains("the window is 64 GB = 65536 MiB; next power of two: 128"), "{message}");
+    assert!(found.found.power_on_fails.as_deref().is_some_and(|why| why.contains("16785408 pages")));
+    assert!(!ids(&findings(a100(1, "128").as_bytes())).iter().any(|id| id.starts_with("vmx.mmio")));
+    // Two: 131136 MiB do not fit in 128 GB = 131072 MiB, fit in 129, and 256 is the next power of two.
+    assert!(ids(&findings(a100(2, "128").as_bytes())).contains(&"vmx.mmio-small"));
+    assert!(ids(&findings(a100(2, "129").as_bytes())).contains(&"vmx.mmio-tight"));
+    assert!(!ids(&findings(a100(2, "256").as_bytes())).iter().any(|id| id.starts_with("vmx.mmio")));
+}

@@ -2,9 +2,17 @@
 //! named like a password, in a VMX, in the DICT lines of a `vmware.log`, and in the dumps of `vim-cmd`. Keys stay.
 //!
 //! What cannot be told apart is hidden: a value of several lines is hidden up to the end of its block, and where the end
-//! is damaged, up to the end of that VM's output.
+//! is damaged, up to the end of that VM's output. Lines keep their numbers: what is hidden of a line leaves an empty one.
+
+mod annotations;
+mod collector;
+mod commands;
 
 use std::borrow::Cow;
+
+pub use annotations::without_annotations;
+pub use collector::{FILTER_NAME, filter};
+pub use commands::masked_files;
 
 use crate::probe::{ITEM, MORE, STATUS};
 
@@ -33,6 +41,8 @@ const SECRET: &[&str] = &[
     "vnc.key",
     "machine.id",
     "ovfenv",
+    // Notes of people: what they hold nobody knows, and passwords are often among it.
+    "annotation",
 ];
 
 /// Fields that name a setting in a dump, and fields that hold its value.
@@ -55,7 +65,7 @@ pub fn masked(text: &str) -> Cow<'_, str> {
     for (piece, fate) in pieces.iter().zip(fate) {
         match fate {
             Fate::Keep => kept.push_str(piece),
-            Fate::Drop => {}
+            Fate::Drop => kept.push_str(&piece[piece.trim_end_matches(['\n', '\r']).len()..]),
             Fate::From(at) => push_masked(&mut kept, piece, at),
         }
     }
@@ -69,7 +79,7 @@ enum Fate {
     Keep,
     /// The mask stands from this byte on.
     From(usize),
-    /// Goes: the rest of a secret of several lines.
+    /// Goes but for its end: the rest of a secret of several lines.
     Drop,
 }
 
@@ -192,7 +202,7 @@ impl Masker<'_> {
     fn hide_value(&mut self, start: usize, from: usize, indent: usize) -> usize {
         self.fate[start] = Fate::From(from);
         let value = self.pieces[start][from..].trim();
-        if closed(value) {
+        if closed(value) && self.value_ends(start + 1) {
             return start + 1;
         }
         // Several lines: up to the brace that closes the block, and only where what follows goes on with the dump.
@@ -216,16 +226,66 @@ impl Masker<'_> {
         at
     }
 
+    /// True if a value has ended before this line: a field follows, or its block closes.
+    fn value_ends(&self, from: usize) -> bool {
+        let next = self.pieces[from..].iter().map(|piece| piece.trim()).find(|body| !body.is_empty());
+        next.is_none_or(|body| body.starts_with(['}', ']', '(']) || field(body).is_some() || is_marker(body))
+    }
+
     /// True if the dump itself goes on with this line.
     fn goes_on(&self, from: usize) -> bool {
         let next = self.pieces[from..].iter().map(|piece| piece.trim()).find(|body| !body.is_empty());
         next.is_none_or(|body| body.starts_with("(vim.") || body.starts_with([']', '}']) || is_marker(body))
     }
 
+    /// Blanks before a line, and the line behind them.
+    fn indented(&self, at: usize) -> (usize, &str) {
+        let line = self.pieces[at].trim_end_matches(['\n', '\r']);
+        let body = line.trim_start();
+        (line.len() - body.len(), body)
+    }
+
+    /// Hides the string of a field of a dump, of which this is the first line; returns the line after it. Such strings
+    /// hold quotes and line ends: it ends where a line ends in its quote and the dump goes on behind it.
+    fn hide_string(&mut self, start: usize, indent: usize) -> usize {
+        let mut at = start;
+        while at < self.pieces.len() {
+            let piece = self.pieces[at];
+            if at > start {
+                if is_marker(piece) {
+                    break;
+                }
+                self.fate[at] = Fate::Drop;
+            }
+            let end = piece.trim_end().trim_end_matches(',').trim_end();
+            let opens_only = at == start && end.ends_with("= \"");
+            if end.ends_with('"') && !opens_only && self.field_goes_on(at + 1, indent) {
+                return at + 1;
+            }
+            at += 1;
+        }
+        at
+    }
+
+    /// True if this line is the next field of the same block, or closes it, or is none of the dump any more.
+    fn field_goes_on(&self, from: usize, indent: usize) -> bool {
+        let Some(at) = (from..self.pieces.len()).find(|at| !self.pieces[*at].trim().is_empty()) else { return true };
+        let (its, body) = self.indented(at);
+        is_marker(self.pieces[at])
+            || (its == indent && field(body).is_some())
+            || (its < indent
+                && body.starts_with(['}', ']'])
+                && self.blocks.last().is_none_or(|block| block.indent == its))
+    }
+
     /// Hides the value of an assignment; returns the line after it.
     fn hide_assignment(&mut self, start: usize, from: usize) -> usize {
         self.fate[start] = Fate::From(from);
         let value = self.pieces[start][from..].trim();
+        let (indent, body) = self.indented(start);
+        if indent > 0 && value.starts_with('"') && field(body).is_some() {
+            return self.hide_string(start, indent);
+        }
         if !value.starts_with('"') || value[1..].contains('"') {
             return start + 1;
         }
@@ -378,9 +438,27 @@ mod tests {
     #[test]
     fn a_wrapped_value_is_hidden_to_its_quote() {
         let vmx = "guestinfo.userdata = \"aHIDDEN\nbHIDDEN==\ncHIDDEN\"\nmemSize = \"4\"\n";
-        assert_eq!(masked(vmx), "guestinfo.userdata = \"<masked>\"\nmemSize = \"4\"\n");
+        assert_eq!(masked(vmx), "guestinfo.userdata = \"<masked>\"\n\n\nmemSize = \"4\"\n");
         let open = "guestinfo.userdata = \"aHIDDEN\nmemSize = \"4\"\n";
         assert_eq!(masked(open), "guestinfo.userdata = \"<masked>\"\nmemSize = \"4\"\n");
+    }
+
+    #[test]
+    fn notes_of_people_are_hidden_and_lines_keep_their_numbers() {
+        let dump = "(vim.vm.Summary) {\n   config = (vim.vm.Summary.ConfigSummary) {\n      name = \"a\",\n      \
+                    annotation = \"login \"root\", HIDDEN\nHIDDEN = 1,\n   HIDDEN = \"x\",\n}\nHIDDEN\", \n      uuid = \"u\"\n   },\n}\n";
+        let shown = masked(dump);
+        assert!(!shown.contains("HIDDEN"), "{shown}");
+        assert_eq!(shown.lines().count(), dump.lines().count(), "{shown}");
+        assert_eq!(shown.lines().nth(8), Some("      uuid = \"u\""), "{shown}");
+        let one = "   annotation = \"HIDDEN\",\n   memoryMB = 4,\n   annotation = \"\"\n}\n";
+        assert!(masked(one).ends_with("   memoryMB = 4,\n   annotation = \"<masked>\"\n}\n"), "{}", masked(one));
+        let begun = "   annotation = \"\nHIDDEN\n\",\n   memoryMB = 4,\n";
+        assert!(!masked(begun).contains("HIDDEN") && masked(begun).ends_with("\n   memoryMB = 4,\n"));
+        assert_eq!(
+            masked("annotation = \"HIDDEN|0AHIDDEN\"\nmemSize = \"4\"\n"),
+            "annotation = \"<masked>\"\nmemSize = \"4\"\n"
+        );
     }
 
     #[test]
@@ -445,6 +523,7 @@ mod tests {
         #[test]
         fn damage_is_survived(text in crate::probe::testing::mutated_texts(&[DUMP, "guestinfo.a = \"b\"\nmemSize = \"4\"\n"])) {
             let shown = masked(&text);
+            prop_assert_eq!(shown.matches('\n').count(), text.matches('\n').count());
             prop_assert_eq!(masked(&shown).into_owned(), masked(&masked(&shown)).into_owned());
         }
 

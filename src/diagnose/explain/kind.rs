@@ -225,7 +225,9 @@ pub(super) fn is_tool(command: &str) -> bool {
     let more = second.starts_with(['-', '/', '"', '\'', '$', '.']);
     is_command(first)
         && match first.rsplit('/').next().unwrap_or_default() {
-            "ip" => more || matches!(second, "a" | "addr" | "address" | "link" | "l" | "r" | "route" | "neigh" | "rule"),
+            "ip" => {
+                more || matches!(second, "a" | "addr" | "address" | "link" | "l" | "r" | "route" | "neigh" | "rule")
+            }
             "rdma" => more || matches!(second, "dev" | "link" | "res" | "resource" | "statistic" | "system"),
             "service" => words.next().is_some_and(|what| {
                 matches!(what, "start" | "stop" | "restart" | "status" | "reload") && words.next().is_none()

@@ -90,8 +90,10 @@ fn times(observation: &Observation) -> BTreeMap<&str, (Timestamp, Option<i64>)> 
     (0u32..)
         .zip(items)
         .map(|(place, item)| {
-            let since = observation.duration.mul_f64((f64::from(place) + 0.5) / f64::from(count));
-            let at = observation.at.checked_add(since).unwrap_or(observation.at);
+            // Where nobody measured how long it took, all of it was read when it began.
+            let place = (f64::from(place) + 0.5) / f64::from(count);
+            let since = observation.duration.map(|duration| duration.mul_f64(place));
+            let at = since.and_then(|since| observation.at.checked_add(since).ok()).unwrap_or(observation.at);
             (item.name, (at, item.clock))
         })
         .collect()
@@ -109,7 +111,7 @@ mod tests {
     fn read(probe: &Probe, text: &str) -> Vec<SlowReading> {
         let mut observation = Observation::of_text(probe.name, text);
         observation.at = Timestamp::from_second(100).expect("a small number");
-        observation.duration = Duration::from_secs(4);
+        observation.duration = Some(Duration::from_secs(4));
         let observations = vec![Arc::new(observation)];
         let facts = (probe.parse)(&observations);
         readings(&Report { target: TargetId::new("t"), probe: SourceId::new(probe.name), observations, facts })

@@ -20,7 +20,7 @@ fn read(model: &mut Model, host: &str, probe: &Probe, second: i64, clock: i64, i
     let mut observation = Observation::of_text(probe.name, &text);
     observation.target = TargetId::new(host);
     observation.at = at(second);
-    observation.duration = Duration::from_millis(700);
+    observation.duration = Some(Duration::from_millis(700));
     let observations = vec![Arc::new(observation)];
     let facts = (probe.parse)(&observations);
     let report = Report { target: TargetId::new(host), probe: SourceId::new(probe.name), observations, facts };

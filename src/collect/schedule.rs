@@ -365,12 +365,11 @@ mod tests {
                     "{began:?} after {steady:?}"
                 );
             }
-            // And nobody starves.
+            // And nobody starves, however long it takes where so much is to be read so often.
+            let days = run(&mut Schedule::sparing(&probes), length, Duration::from_hours(96));
             let read: std::collections::BTreeSet<usize> =
-                batches.iter().skip(first).flat_map(|(_, due)| due.clone()).collect();
-            if end > seconds(3600) && milliseconds < 30_000 {
-                assert_eq!(read.len(), probes.len(), "{milliseconds} ms");
-            }
+                days.iter().skip(first).flat_map(|(_, due)| due.clone()).collect();
+            assert_eq!(read.len(), probes.len(), "{milliseconds} ms");
         }
     }
 

@@ -240,9 +240,12 @@ async fn without_hostd_localcli_stands_in_and_says_so() {
 /// How long each command of the host that is played takes.
 const COMMAND: Duration = Duration::from_millis(700);
 
-/// When it worked.
+/// When it worked, and what it says from now on of one source.
 #[derive(Default)]
-struct Work(Mutex<Vec<(Instant, Duration)>>);
+struct Work(Mutex<Vec<(Instant, Duration)>>, Mutex<String>);
+
+/// The source whose answer changes: a VM that runs or not.
+const RUNNING: &str = "esxi.vm-processes";
 
 struct Played {
     work: Arc<Work>,
@@ -260,10 +263,13 @@ impl Link for Played {
 
     async fn batch(&self, sources: &[Source], sections: &mpsc::Sender<Section>) -> Result<(), BatchError> {
         let began = Instant::now();
-        for index in 0..sources.len() {
-            sleep(COMMAND).await;
+        for (index, source) in sources.iter().enumerate() {
+            let times = if matches!(source.read, Read::Each { .. }) { 4 } else { 1 };
+            sleep(COMMAND * times).await;
             let outcome = Outcome::Exit(0);
-            let (stdout, stderr) = (vec![], vec![]);
+            let said =
+                if source.name == RUNNING { self.work.1.lock().expect("not poisoned").clone() } else { String::new() };
+            let (stdout, stderr) = (said.into_bytes(), vec![]);
             let section = Section { index, outcome, duration: None, stdout, stderr, cut: 0, command: None };
             let _ = sections.send(section).await;
         }
@@ -333,6 +339,64 @@ async fn a_host_works_at_most_a_tenth_of_the_time_for_us() {
     assert!(work.0.lock().expect("not poisoned").len() >= before + 4);
     sleep(Duration::from_mins(15)).await;
     assert!(spent(&work) * 10 <= start.elapsed() + Duration::from_mins(2), "{:?}", spent(&work));
+    cancelled.cancel();
+    task.await.expect("it ends");
+    consumer.await.expect("it ends");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_changed_on_a_host_is_told_soon_and_with_all_that_hangs_on_it() {
+    let work = Arc::new(Work::default());
+    let (sender, mut messages) = mpsc::channel(64);
+    let (_commands, received) = mpsc::channel(4);
+    let cancelled = CancellationToken::new();
+    let esxi: Arc<[Probe]> = Arc::from(crate::probe::esxi::PROBES);
+    let options = Options { probes: Arc::from([]), esxi, period: Duration::from_secs(1) };
+    let connector = Plays(Arc::clone(&work));
+    let poller = Poller::new(TargetId::new("esx"), connector, options, sender, received, cancelled.clone());
+    let task = tokio::spawn(poller.run());
+    let start = Instant::now();
+    // Each report: when, of which probe, the numbers of its observations, what it says of the VMs that run.
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&told);
+    let consumer = tokio::spawn(async move {
+        while let Some(message) = messages.recv().await {
+            let Message::Report { report, .. } = message else { continue };
+            let running = report.observations.iter().find(|seen| seen.source.as_str() == RUNNING);
+            let running = running.map(|seen| seen.stdout.to_string());
+            let numbers: Vec<u64> = report.observations.iter().map(|seen| seen.sequence).collect();
+            let probe = report.probe.as_str().to_owned();
+            noted.lock().expect("not poisoned").push((start.elapsed(), probe, numbers, running));
+        }
+    });
+    sleep(Duration::from_mins(40)).await;
+    let of = |probe: &str, from: Duration| -> Vec<(Duration, Vec<u64>, Option<String>)> {
+        let told = told.lock().expect("not poisoned");
+        let of = told.iter().filter(|(at, of, ..)| of == probe && *at >= from);
+        of.map(|(at, _, numbers, running)| (*at, numbers.clone(), running.clone())).collect()
+    };
+    // As long as nothing changes only what leads is read again: the numbers of the rest stay the same for a while.
+    let quiet = of("esxi.vms", Duration::ZERO);
+    assert!(quiet.len() >= 10, "{quiet:?}");
+    assert!(quiet.windows(2).filter(|pair| pair[0].1[2] == pair[1].1[2]).count() * 2 > quiet.len(), "{quiet:?}");
+    assert!(quiet.windows(2).all(|pair| pair[0].1[1] < pair[1].1[1]), "what leads is new each time: {quiet:?}");
+    let before = quiet.last().expect("some").1.clone();
+    let changed = start.elapsed();
+    "a VM".clone_into(&mut work.1.lock().expect("not poisoned"));
+    sleep(Duration::from_mins(10)).await;
+    // It is told within four minutes, and never with a rest of before the change.
+    let news: Vec<_> =
+        of("esxi.vms", changed).into_iter().filter(|(_, _, running)| running.as_deref() == Some("a VM")).collect();
+    let (at, numbers, _) = news.first().expect("it is told").clone();
+    assert!(at - changed <= Duration::from_mins(4), "{:?}", at - changed);
+    assert!(numbers.iter().zip(&before).all(|(now, before)| now > before), "{numbers:?} after {before:?}");
+    // What hangs on it follows without a rest.
+    for probe in ["esxi.vm-config", "esxi.vmx", "esxi.net-dvs"] {
+        let (then, ..) = of(probe, at).first().expect("it follows").clone();
+        assert!(then - at <= Duration::from_secs(30), "{probe}: {:?} later", then - at);
+    }
+    let spent: Duration = work.0.lock().expect("not poisoned").iter().map(|(_, spent)| *spent).sum();
+    assert!(spent * 10 <= start.elapsed() + Duration::from_mins(5), "{spent:?} in {:?}", start.elapsed());
     cancelled.cancel();
     task.await.expect("it ends");
     consumer.await.expect("it ends");

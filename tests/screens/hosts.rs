@@ -32,7 +32,7 @@ fn function(address: &str) -> Entity {
     Entity::PciFunction(address.into())
 }
 
-fn tell(model: &mut Model, target: &str, probe: &str, output: &str, facts: Facts) {
+pub fn tell(model: &mut Model, target: &str, probe: &str, output: &str, facts: Facts) {
     let mut observation = Observation::of_text(probe, output);
     observation.target = TargetId::new(target);
     observation.at = at(1);

@@ -13,13 +13,15 @@ mod live;
 #[path = "journal/viewer.rs"]
 mod viewer;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
 use rdmascope::app::screen::Panel;
 use rdmascope::app::{Control, Message, Model, Prompt, PromptKind, SecretKind, SecretRequest, update};
-use rdmascope::fabric::{TargetId, Text};
+use rdmascope::fabric::{Attribute, Entity, Observation, Report, SourceId, TargetId, Text};
+use rdmascope::probe::esxi::statistics;
 use rdmascope::record::format::Micros;
 use rdmascope::record::{Player, Recorder, Recording};
 
@@ -51,6 +53,38 @@ fn a_replay_shows_what_live_showed_screen_for_screen_also_after_seeks() {
         }
     }
     assert_eq!(player.unknown(), 0);
+}
+
+#[test]
+fn what_a_host_counts_is_replayed_as_it_was_live_also_from_a_keyframe() {
+    let mut live = Live::new();
+    let host = TargetId::new("softroce1");
+    live.take(action("panel-live"));
+    for read in 0..8u64 {
+        let text = format!(
+            "@item vmnic2\n@clock {}\n   Bytes sent: {}\n\n@status 0\n",
+            1000 + 20 * read,
+            read * read * 10_000_000
+        );
+        let mut observation = Observation::of_text(statistics::NICS.name, &text);
+        (observation.target, observation.at) = (host.clone(), guest::at(live.second));
+        let mut facts = (statistics::NICS.parse)(&[Arc::new(observation.clone())]);
+        facts.push(observation.known(Entity::Uplink("vmnic2".into()), Attribute::OperationalState, "Up", 1));
+        let probe = SourceId::new(statistics::NICS.name);
+        let report = Report { target: host.clone(), probe, observations: vec![Arc::new(observation)], facts };
+        live.take(Message::Report { at: guest::at(live.second), report });
+        live.ticks(20, 0, 9);
+        live.look();
+    }
+    let (mut player, moments) = live.replay();
+    player.seek(moments[7].0);
+    same(&player, &moments[7]);
+    let shown = live::text(&moments[7].1);
+    assert!(shown.contains("softroce1 vmnic2  tx 52 Mb/s") && shown.contains("all VMs of this uplink"), "{shown}");
+    for place in [2, 6, 0, 5, 1, 7] {
+        player.seek(moments[place].0);
+        same(&player, &moments[place]);
+    }
 }
 
 #[test]

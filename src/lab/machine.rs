@@ -111,8 +111,8 @@ impl Manners {
 
     /// Those of an ESXi host.
     ///
-    /// Source: facts on polling ESXi over SSH: no method `password`, questions of which one round is empty; five failures
-    /// lock the account for 900 seconds; the FIPS mode of its server.
+    /// Source: reports about public clients of its server: no method `password`, questions of which one round is empty;
+    /// the defaults of its advanced settings: five failures lock the account for 900 seconds; FIPS mode.
     pub const fn esxi(secret: &'static str) -> Self {
         Self { secret: Some(secret), locks: Some((5, Duration::from_mins(15))), fips: true }
     }

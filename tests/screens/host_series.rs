@@ -5,18 +5,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rdmascope::app::{Message, Model, copy, live, update};
-use rdmascope::fabric::{Observation, Report, SourceId, TargetId};
+use rdmascope::fabric::{Attribute, Entity, Observation, Report, SourceId, TargetId, Value};
 use rdmascope::probe::Probe;
 use rdmascope::probe::esxi::statistics;
 
 use super::guest::at;
-use super::hosts::twins;
+use super::hosts::{tell, twins};
 use super::{act, shown};
 
 /// One read of a probe on a host: `second` by our clock, `clock` by the host's.
 fn read(model: &mut Model, host: &str, probe: &Probe, second: i64, clock: i64, item: &str, lines: &[(&str, u64)]) {
-    let lines: String = lines.iter().map(|(label, value)| format!("   {label}: {value}\n")).collect();
-    let text = format!("@item {item}\n@clock {clock}\n{lines}\n@status 0\n");
+    let lines: Vec<String> = lines.iter().map(|(label, value)| format!("   {label}: {value}")).collect();
+    let text = format!("@item {item}\n@clock {clock}\n{}\n\n@status 0\n", lines.join("\n"));
     let mut observation = Observation::of_text(probe.name, &text);
     observation.target = TargetId::new(host);
     observation.at = at(second);
@@ -55,6 +55,8 @@ fn graphs(model: &Model, target: &str) -> Vec<live::Graph> {
 #[test]
 fn a_host_shows_its_uplinks_as_steps() {
     let mut model = moving();
+    let spare = (Entity::Uplink("vmnic9".into()), Attribute::Carrier, Value::Flag(false));
+    tell(&mut model, "esx01", "esxi.nics", "", vec![spare]);
     let all = graphs(&model, "esx01");
     let titles: Vec<&str> = all.iter().map(|graph| graph.title.as_str()).collect();
     assert_eq!(titles, ["esx01 vmnic4 vmrdma0", "esx01 vmnic4", "esx01 vmnic4 pause and errors"]);
@@ -113,11 +115,16 @@ fn a_value_grows_old_and_then_is_none() {
 #[test]
 fn a_counter_that_was_set_back_is_told_and_one_that_stands_still_proves_nothing() {
     let mut model = twins();
+    act(&mut model, &["panel-live"]);
     read_all(&mut model, 10, [500, 500, 0]);
     let sentence = |model: &Model| graphs(model, "esx01")[0].sentence.clone().expect("a sentence");
     assert!(sentence(&model).contains("a rate needs two reads"), "{}", sentence(&model));
     read_all(&mut model, 40, [500, 900, 0]);
     assert!(sentence(&model).contains("none has moved yet"), "{}", sentence(&model));
+    // Where nothing is wrong there is no plot, but the words whose counters they are stay.
+    let screen = shown(&mut model, 80, 24);
+    let quiet = screen.split("pause and errors").nth(1).expect("the graph of trouble");
+    assert!(quiet.lines().nth(1).is_some_and(|line| line.contains("all VMs of this uplink; mean of")), "{screen}");
     read_all(&mut model, 70, [20, 900, 0]);
     let told: Vec<&str> = model.events.iter().map(|event| event.text.as_str()).collect();
     assert!(told.contains(&"rdma-device vmrdma0: counters were set back"), "{told:?}");

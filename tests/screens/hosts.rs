@@ -33,7 +33,7 @@ fn function(address: &str) -> Entity {
     Entity::PciFunction(address.into())
 }
 
-fn tell(model: &mut Model, target: &str, probe: &str, output: &str, facts: Facts) {
+pub fn tell(model: &mut Model, target: &str, probe: &str, output: &str, facts: Facts) {
     let states: Vec<(Entity, A, State<Value>)> =
         facts.into_iter().map(|(entity, attribute, value)| (entity, attribute, State::Known(value))).collect();
     tell_all(model, target, probe, output, states);

@@ -20,7 +20,8 @@ use crate::probe::esxi::counting;
 /// A mean stands for the time after it, in words, for so many times its own length and so many seconds more.
 const SLACK_SECONDS: f64 = 10.0;
 
-/// The graphs of a host: its uplinks with an RDMA device first. One that is down and never carried anything is left out.
+/// The graphs of a host: its uplinks with an RDMA device first. One that has no link and
+/// never carried anything is left out.
 pub(super) fn of_host(model: &Model, host: &TargetId) -> Vec<Graph> {
     let mut uplinks: Vec<EntityId> = model
         .fabric
@@ -71,8 +72,7 @@ fn devices(model: &Model, uplink: &EntityId) -> Vec<EntityId> {
 }
 
 fn is_idle(model: &Model, uplink: &EntityId) -> bool {
-    let is_up =
-        model.fabric.text(uplink, Attribute::OperationalState).is_none_or(|state| state.eq_ignore_ascii_case("up"));
+    let has_link = model.fabric.value(uplink, Attribute::Carrier) != Some(&Value::Flag(false));
     let things = [vec![uplink.clone()], devices(model, uplink)].concat();
     let moved = |id: &EntityId| {
         model
@@ -81,7 +81,7 @@ fn is_idle(model: &Model, uplink: &EntityId) -> bool {
             .filter(|(key, _)| key.entity == id.entity)
             .any(|(_, series)| series.means.iter().any(|mean| mean.value > 0.0))
     };
-    !is_up && !things.iter().any(moved)
+    !has_link && !things.iter().any(moved)
 }
 
 /// RDMA, all that the adapter counts itself, and what went wrong on it.
@@ -114,9 +114,9 @@ fn traffic(model: &Model, thing: &EntityId, uplink: &EntityId, title: String) ->
         let whole = named(Text::new("*"));
         let why = model.fabric.reading(&whole, Attribute::CounterValue).map(|reading| &reading.state);
         let sentence = match why.and_then(State::why) {
-            Some(why) => format!("its counters ({SHARED_COUNTERS}): {why}"),
+            Some(why) => format!("{SHARED_COUNTERS}; counters {why}"),
             None if is_saved(model, &thing.target) => SAVED.to_owned(),
-            None => format!("its counters ({SHARED_COUNTERS}) were not read yet"),
+            None => format!("{SHARED_COUNTERS}; not read yet"),
         };
         return without_lines(whole, title, Attribute::CounterValue, sentence);
     };
@@ -125,7 +125,7 @@ fn traffic(model: &Model, thing: &EntityId, uplink: &EntityId, title: String) ->
         let sentence = if is_saved(model, &thing.target) {
             SAVED.to_owned()
         } else {
-            format!("its counters ({SHARED_COUNTERS}) were read once; a rate needs two reads")
+            format!("{SHARED_COUNTERS}; read once, a rate needs two reads")
         };
         return without_lines(id, title, Attribute::CounterValue, sentence);
     }

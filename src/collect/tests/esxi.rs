@@ -21,7 +21,7 @@ use crate::fabric::{Attribute, Outcome, State, Text};
 use crate::probe::Listing;
 use crate::probe::dialect::sections::Section;
 
-// The tables of facts on ESXi hosts: `esxcli network nic list`, `vim-cmd vmsvc/getallvms`, `esxcli system module list`.
+// Published tables: `esxcli network nic list`, `vim-cmd vmsvc/getallvms`, `esxcli system module list`.
 const NICS: &str = "Name    PCI Device    Driver      Admin Status  Link Status  Speed  Duplex  MAC Address         MTU  Description\n\
                     ------  ------------  ----------  ------------  -----------  -----  ------  -----------------  ----  -----------\n\
                     vmnic0  0000:18:00.0  nmlx5_core  Up            Up           25000  Full    0c:42:a1:00:00:01  9000  Mellanox\n\

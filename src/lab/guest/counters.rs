@@ -66,8 +66,8 @@ pub const HARDWARE_COUNTERS: [&str; 28] = [
     "rx_icrc_encapsulated",
 ];
 
-/// Counters of congestion control: a virtual function has none of them. UNSOURCED which exactly; facts only say that a
-/// part is missing there.
+/// Counters of congestion control: a virtual function has none of them. UNSOURCED which exactly; it is only
+/// known that a part is missing there.
 const CONGESTION: [&str; 4] = ["rp_cnp_ignored", "rp_cnp_handled", "np_ecn_marked_roce_packets", "np_cnp_sent"];
 
 /// Names of the files in `counters/` of the adapter's port; empty if there is no such folder.

@@ -245,7 +245,7 @@ fn adapter(plan: Plan) -> Adapter {
             gid_types: vec!["RoCE v2"],
             adaptive_moderation: false,
         },
-        // Facts: MT4123, firmware 20.35.1012, board MT_0000000224. The rate of a port that is down is what mlx5 begins with
+        // Source: published outputs: MT4123, firmware 20.35.1012, board MT_0000000224. The rate of a port that is down is what mlx5 begins with
         // before it looks (mlx5_query_port_roce). UNSOURCED: capabilities.
         Family::Mlx5 | Family::Mlx5Vf => {
             let is_vf = plan.family == Family::Mlx5Vf;

@@ -12,8 +12,8 @@ const HEAD_START: f64 = 25.0;
 const LOST: f64 = 0.0004;
 /// What is left of the throughput while packets are lost: each loss stops a queue pair until its timeout.
 const FLOW_WITH_LOSS: f64 = 0.35;
-/// What is left of the throughput where the hosts carry it as TCP. UNSOURCED: the facts only say that it becomes TCP in
-/// silence, and that this costs processors and latency.
+/// What is left of the throughput where the hosts carry it as TCP. UNSOURCED: what is documented is
+/// only that it becomes TCP, and no flag in the guest says so.
 const FLOW_OVER_TCP: f64 = 0.4;
 /// Octets of a RoCE v2 frame over IPv4 that are no payload, without what only the wire sees: Ethernet 14, IPv4 20, UDP 8,
 /// BTH 12, ICRC 4.

@@ -1,7 +1,7 @@
 //! The two hosts and what is on them: `esx01` with 7.0 Update 3, `esx02` with 8.0 Update 3, each with a ConnectX of two
 //! ports behind a distributed switch, and what each trouble changes in that.
 //!
-//! Models, identifiers and versions are those of the facts on ESXi commands; addresses and names are made up.
+//! Models, identifiers and versions are those of published outputs; addresses and names are made up.
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 //! `/var/log/vmkernel.log`: what led to the state of a host. 8.0 puts severity and program before the place in the code.
 //!
-//! Source: facts 2.19, and the captures of `vmkernel.log` with passthrough and hotplug lines. The lines of `nmlx5` beyond
+//! Source: published lines of both forms, and the captures of `vmkernel.log` with passthrough and hotplug lines. The lines of `nmlx5` beyond
 //! those are UNSOURCED in their wording.
 
 use jiff::{SignedDuration, Timestamp};

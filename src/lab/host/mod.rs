@@ -1,6 +1,6 @@
 //! The hosts of the lab: two ESXi hosts, 7.0 U3 and 8.0 U3, with a distributed switch over one ConnectX each and four VMs,
-//! of which two are guests of the lab. Every answer is rendered from one `State` by a form that names the section
-//! of the facts or the capture that it was made after.
+//! of which two are guests of the lab. Every answer is rendered from one `State` by a form that names the published
+//! output or the capture that it was made after.
 
 #![allow(
     clippy::format_collect,
@@ -175,7 +175,7 @@ impl Host {
             ["vsish", "-e" | "-pe", "get", path] => vsish(state, path),
             ["vmware", option] => vmware(state, option),
             ["uname", "-s"] | ["uname"] => Ok("VMkernel\n".to_owned()),
-            // Source: facts 2.1 for the release; the order of the fields is that of `uname` everywhere.
+            // Source: a published banner for the release; the order of the fields is that of `uname` everywhere.
             ["uname", "-a"] => {
                 let (version, _, build) = state.release.version();
                 Ok(format!(
@@ -276,7 +276,7 @@ const LOCAL: &str = "#!/bin/sh ++group=host/vim/vmvisor/boot\n\n# local configur
                      # specific places, specific tools, specific output, etc) there is a\n# possibility you will end up with a broken system after patching or\n\
                      # upgrading.  Changes are not supported unless under direction of\n# VMware support.\n\nexit 0\n";
 
-/// Source: facts 2.19, the sample of `vmware.log`.
+/// Source: a published line of `vmware.log` of this release.
 fn vmware_log(vm: &Vm, release: Release) -> String {
     let head = "2026-11-24T06:12:40.413Z In(05)";
     let mut text = format!("{head} vmx - Log for VMware ESX pid={} version={}\n", vm.worlds().1, release.version().0);
@@ -326,7 +326,7 @@ fn vmx(vm: &Vm) -> String {
     if vm.role == Role::Edited { format!("\u{feff}{text}") } else { text }
 }
 
-/// Source: facts 2.1.
+/// Source: outputs in public test code.
 fn vmware(state: &State, option: &str) -> Said {
     let (version, update, build) = state.release.version();
     match option {
@@ -337,7 +337,7 @@ fn vmware(state: &State, option: &str) -> Said {
     }
 }
 
-/// Source: facts 2.13: the line of the NUMA node; the lines around it are UNSOURCED.
+/// Source: public test code, the line of the NUMA node; the lines around it are UNSOURCED.
 fn vsish(state: &State, path: &str) -> Said {
     let missing = || Err(format!("VSISHCmdGetInt():Get failed: Not found: {path}"));
     let Some(name) = path.strip_prefix("/net/pNics/").and_then(|rest| rest.strip_suffix("/properties")) else {

@@ -17,7 +17,7 @@ pub enum Release {
 impl Release {
     /// Version and build.
     ///
-    /// Source: facts of versions and builds (2.1, 2.2).
+    /// Source: VMware's public list of builds.
     pub fn version(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Seven => ("7.0.3", "3", "19482537"),

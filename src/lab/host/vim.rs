@@ -1,6 +1,6 @@
 //! What `vim-cmd` says of VMs: dumps of objects of the API, and the list of what is registered.
 //!
-//! Source: facts 2.18 (grammar of the dumps; types and fields of the API's own description). Which fields stand between
+//! Source: published dumps for the grammar; the API's own description for types and fields. Which fields stand between
 //! those that matter is UNSOURCED.
 
 use super::Said;
@@ -43,7 +43,7 @@ fn guest_id(vm: &Vm) -> (&'static str, &'static str) {
     }
 }
 
-/// Source: facts 2.18: edges of the columns are not reliable.
+/// Source: published outputs and a public tool that reads them: edges of the columns are not reliable.
 fn all(state: &State) -> String {
     let name_width = state.vms.iter().map(|vm| vm.name.len()).max().unwrap_or(4).max(4) + 3;
     let path_width = state.vms.iter().map(|vm| vm.path().len()).max().unwrap_or(4) + 3;

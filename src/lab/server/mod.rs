@@ -191,7 +191,7 @@ fn config(version: &str, manners: Manners, key: PrivateKey) -> Config {
     let method = if manners.secret.is_some() { MethodKind::KeyboardInteractive } else { MethodKind::PublicKey };
     let mut preferred = Preferred::default();
     if manners.fips {
-        // Source: facts on polling ESXi over SSH: exchanges and ciphers of 8.x, keys of FIPS.
+        // Source: VMware's knowledge base, the exchanges and ciphers of 8.x; its security guide, the keys of FIPS mode.
         preferred.kex = Cow::Borrowed(&[
             kex::ECDH_SHA2_NISTP256,
             kex::ECDH_SHA2_NISTP384,

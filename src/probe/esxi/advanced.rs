@@ -87,7 +87,7 @@ mod tests {
     use super::super::reply::testing::{HOSTD_DEAD, run, shown, survives_damage, with_carriage_returns};
     use super::*;
 
-    /// facts: section on settings.
+    /// The layout that was published of another option.
     const TAGGED: &str = "   Path: /Net/PVRDMAVmknic\n   Type: string\n   Int Value: 0\n   Default Int Value: 0\n   Min Value: 0\n   \
         Max Value: 0\n   String Value: vmk1\n   Default String Value:\n   Valid Characters: *\n   Description: Vmknic for PVRDMA\n";
     const CHANGED: &str = "   Path: /UserVars/SuppressShellWarning\n   Type: integer\n   Int Value: 1\n   Default Int Value: 0\n   \

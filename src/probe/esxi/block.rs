@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(blocks[1].get(&["Sent PFC Frames"]), Some("0 0 0 1 0 0 0 0   (Priority 3 active)"));
     }
 
-    /// The layout of facts/esxi.md 2.12 and 2.16.
+    /// The layout of `network nic get` and of virtual switches, as they were published.
     const NESTED: &str = "DSwitch: 078\n   Name: DSwitch: 078\n   Uplinks: vmnic4\n   DVPort:\n         Client: vmnic4\n         \
         Port ID: 0\n\n         Client: vm001.eth1\n         Port ID: 2\n   Empty:\n\nOther\n   Name: Other\n";
 

@@ -68,7 +68,7 @@ mod tests {
     use super::super::reply::testing::{run, shown, survives_damage};
     use super::*;
 
-    /// facts: claims G37 (a row of `passthru.map`) and others; paths as `grep -H ''` prints them.
+    /// Lines as guides have them, a row of `passthru.map` among them; paths as `grep -H ''` prints them.
     const LINES: &str = "/etc/vmware/config:libdir = \"/usr/lib/vmware\"\n/etc/vmware/config:guestinfo.key = \"<masked>\"\n\
                          /etc/rc.local.d/local.sh:#!/bin/sh\n/etc/rc.local.d/local.sh:\n/etc/rc.local.d/local.sh:exit 0\n";
 

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     const TWINS: &str = include_str!("../../../tests/fixtures/esxi/10-dcb-status-two-hosts.txt");
-    /// As facts/esxi.md 2.14 has it, most of which is known from single lines only.
+    /// Four of its lines are quoted in public; the layout around them is nowhere shown.
     const TEMPLATE: &str = "   Nic Name: vmnic2
    Mode: 3 - IEEE Mode
    Enabled: true

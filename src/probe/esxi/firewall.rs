@@ -39,7 +39,7 @@ mod tests {
     use super::super::reply::testing::{HOSTD_DEAD, run, shown, survives_damage, with_carriage_returns};
     use super::*;
 
-    /// facts: section on switches and firewall; the second is the form of 8.0 U2.
+    /// As it was published; the second is the form of 8.0 U2.
     const LIST: &str = "Name                      Enabled\n------------------------  -------\nsshServer                    true\n\
                         pvrdma                      false\n";
     const NEW: &str = "Name       Enabled  Enable/Disable configurable  Allowed IP configurable\n\

@@ -95,7 +95,7 @@ mod tests {
     use super::super::reply::testing::{HOSTD_DEAD, UNKNOWN, run, shown, survives_damage, with_carriage_returns};
     use super::*;
 
-    /// As facts/esxi.md 2.18 has them.
+    /// As public test code and published outputs have them.
     const MEMORY_TEXT: &str =
         "   Physical Memory: 17169526784 Bytes\n   Reliable Memory: 0 Bytes\n   NUMA Node Count: 1\n";
     const PROCESSOR_TEXT: &str = "   CPU Packages: 2\n   CPU Cores: 64\n   CPU Threads: 128\n   Hyperthreading Active: true\n   \

@@ -84,7 +84,7 @@ mod tests {
     use super::super::reply::testing::{HOSTD_DEAD, reordered, run, shown, survives_damage, with_carriage_returns};
     use super::*;
 
-    /// facts: section on settings; the other rows have the same layout.
+    /// A published row; the other rows have the same layout.
     const LIST: &str = "Name                 Type    Configured  Runtime  Default  Description\n\
                         -------------------  ------  ----------  -------  -------  -----------\n\
                         disableACSCheck      Bool    FALSE       FALSE    FALSE    Bypass ACS capability checks on all PCIE devices\n\

@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     const OPTIONS: &str = include_str!("../../../tests/fixtures/esxi/17-esxcfg-module-g.txt");
-    /// As facts/esxi.md 2.5 has them.
+    /// As they were published.
     const LIST: &str = "\
 Name                           Is Loaded  Is Enabled
 -----------------------------  ---------  ----------

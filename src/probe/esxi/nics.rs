@@ -271,7 +271,7 @@ mod tests {
     /// A Cisco host's list from which the rule was lost on the way.
     const LIST: &str = include_str!("../../../tests/fixtures/esxi/15-nic-list.txt");
     const PAUSE: &str = include_str!("../../../tests/fixtures/esxi/16-pause-params-list.txt");
-    /// As facts/esxi.md 2.11 and 2.12 have them.
+    /// As public test code of an adapter's vendor has them.
     const TEMPLATE: &str = "\
 Name    PCI Device    Driver      Admin Status  Link Status   Speed  Duplex  MAC Address         MTU  Description
 ------  ------------  ----------  ------------  -----------  ------  ------  -----------------  ----  -----------

@@ -209,7 +209,7 @@ mod tests {
 
     const LIST: &str = include_str!("../../../tests/fixtures/esxi/103-hardware-pci-list-blocks.txt");
     const PASSTHROUGH: &str = include_str!("../../../tests/fixtures/esxi/101-pcipassthru-list.txt");
-    /// A host of version 8 by facts/esxi.md 2.3, 2.11 and 2.17: no name in the list, passthrough that waits.
+    /// A host of version 8, put together from published outputs: no name in the list, passthrough that waits.
     const EIGHT: &str = "\
 0000:5e:00.0
    Address: 0000:5e:00.0

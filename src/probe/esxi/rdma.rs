@@ -164,7 +164,7 @@ mod tests {
     const DEVICES: &str = include_str!("../../../tests/fixtures/esxi/15-rdma-device-list.txt");
     const VMKNICS: &str = include_str!("../../../tests/fixtures/esxi/15-rdma-vmknic-list.txt");
     const PROTOCOLS: &str = include_str!("../../../tests/fixtures/esxi/15-rdma-protocol-list.txt");
-    /// As facts/esxi.md 2.7 has it.
+    /// As it was published of a host with nenic.
     const TEMPLATE: &str = "\
 Name     Driver      State   MTU   Speed     Paired Uplink  Description
 -------  ----------  ------  ----  --------  -------------  -----------------------------------

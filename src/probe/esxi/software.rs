@@ -70,7 +70,7 @@ mod tests {
     use super::super::reply::testing::{HOSTD_DEAD, UNKNOWN, reordered, run, shown, survives_damage, wrapped};
     use super::*;
 
-    /// As facts/esxi.md 2.6 has them.
+    /// As they were published.
     const VIBS: &str = "\
 Name           Version                               Vendor  Acceptance Level  Install Date
 -------------  ------------------------------------  ------  ----------------  ------------

@@ -75,7 +75,7 @@ mod tests {
     use super::super::reply::testing::{item, reordered, run, shown, survives_damage, with_carriage_returns};
     use super::*;
 
-    /// As facts/esxi.md 2.15 has them.
+    /// As public test code has them.
     const LIST: &str = "\
 Name    PCI Device    Driver      Link   Speed  Duplex  MAC Address         MTU  Description
 ------  ------------  ----------  ----  ------  ------  -----------------  ----  -----------

@@ -246,7 +246,7 @@ fn mended(text: &str, first: u32) -> Vec<Line> {
 mod tests {
     use super::*;
 
-    /// The titles and rows of facts/esxi.md 2.11.
+    /// Titles and rows of `network nic list`, as public test code has them.
     const NICS: &str = "\
 Name    PCI Device    Driver      Admin Status  Link Status   Speed  Duplex  MAC Address         MTU  Description
 ------  ------------  ----------  ------------  -----------  ------  ------  -----------------  ----  -----------

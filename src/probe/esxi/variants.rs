@@ -31,7 +31,7 @@ struct Case {
     key: Option<&'static str>,
 }
 
-/// The layouts of facts/esxi.md 2.3 to 2.18.
+/// The layouts that the tests of the single probes have.
 const CASES: &[Case] = &[
     Case {
         probe: &rdma::PROBE,

@@ -157,7 +157,7 @@ mod tests {
     use super::super::reply::testing::{HOSTD_DEAD, run, shown, survives_damage, with_carriage_returns};
     use super::*;
 
-    /// As facts/esxi.md 2.2 and 2.1 have them; the platform's layout is known from a few keys only.
+    /// As they were published; the platform's layout is known from a few keys only.
     const VERSION: &str =
         "   Product: VMware ESXi\n   Version: 7.0.3\n   Build: Releasebuild-19482537\n   Update: 3\n   Patch: 40\n";
     const BANNER: &str = "VMware ESXi 8.0.0 build-20513097\n";

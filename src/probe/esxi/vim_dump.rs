@@ -305,7 +305,7 @@ fn goes_on(rest: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// facts: section on VMs, the grammar of dumps.
+    /// The grammar of published dumps.
     const SUMMARY: &str = "Listsummary:\n\n(vim.vm.Summary) {\n   vm = 'vim.VirtualMachine:3',\n   runtime = (vim.vm.RuntimeInfo) {\n      \
         device = <unset>,\n      powerState = \"poweredOn\",\n      needSecondaryReason = (string) [],\n      \
         dasVmProtection = (vim.vm.RuntimeInfo.DasProtectionState) null,\n      maxMemoryUsage = 4096,\n   },\n   \

@@ -147,7 +147,7 @@ mod tests {
     use super::super::vms::tests::UUID;
     use super::*;
 
-    /// Keys of the API's `VirtualMachineConfigInfo`; form by the facts' section on VMs.
+    /// Keys of the API's `VirtualMachineConfigInfo`; form of published dumps.
     const CONFIG: &str = "Configuration:\n\n(vim.vm.ConfigInfo) {\n   name = \"vm001\",\n   guestId = \"ubuntu64Guest\",\n   \
         version = \"vmx-19\",\n   uuid = \"564da9ac-1cee-5dd7-f1ae-a595f83d2a2d\",\n   firmware = \"efi\",\n   \
         bootOptions = (vim.vm.BootOptions) {\n      efiSecureBootEnabled = false,\n   },\n   \

@@ -141,7 +141,7 @@ pub(super) mod tests {
     use super::super::vim_dump;
     use super::*;
 
-    /// Types and fields of the API; form by the facts' section on VMs.
+    /// Types and fields of the API; form of published dumps.
     pub const DEVICES: &str = "Devices:\n\n(vim.vm.VirtualHardware) {\n   numCPU = 8,\n   device = (vim.vm.device.VirtualDevice) [\n      \
         (vim.vm.device.VirtualIDEController) {\n         key = 200,\n      },\n      \
         (vim.vm.device.VirtualVmxnet3Vrdma) {\n         key = 4001,\n         deviceInfo = (vim.Description) {\n            \

@@ -123,7 +123,7 @@ mod tests {
     use super::super::reply::testing::{HOSTD_DEAD, reordered, run, shown, survives_damage, with_carriage_returns};
     use super::*;
 
-    /// facts: section on switches and VMkernel adapters.
+    /// As it was published.
     const LIST: &str = "vmk0\n   Name: vmk0\n   MAC Address: 00:50:56:00:00:00\n   Enabled: true\n   Portset: vSwitch0\n   \
         Portgroup: Management Network\n   Netstack Instance: defaultTcpipStack\n   VDS Name: N/A\n   VDS UUID: N/A\n   VDS Port: N/A\n   \
         VDS Connection: -1\n   MTU: 1500\n\nvmk1\n   Name: vmk1\n   MAC Address: 00:50:56:00:00:01\n   Enabled: true\n   Portset: DvsPortset-1\n   \

@@ -315,7 +315,7 @@ pub(super) mod tests {
     use super::super::reply::testing::{HOSTD_DEAD, item, run, shown, survives_damage, with_carriage_returns};
     use super::*;
 
-    /// facts: section on VMs.
+    /// As it was published.
     pub const LIST: &str = "Vmid            Name                              File                       Guest OS      Version   Annotation\n\
         3      vm001             [datastore_050] vm001/vm001.vmx   ubuntu64Guest   vmx-11\n\
         24     Test Test [Test] [Test]   [datastore_050_vmfs6] Test/Test.vmx       otherGuest64    vmx-17    see [x] y.vmx z\n\

@@ -69,7 +69,7 @@ mod tests {
     use super::super::vms::tests::UUID;
     use super::*;
 
-    /// facts: section on the VMX.
+    /// Keys of VMware's own parser and of published files.
     const VMX: &str = ".encoding = \"UTF-8\"\nuuid.bios = \"56 4d a9 ac 1c ee 5d d7-f1 ae a5 95 f8 3d 2a 2d\"\nmemSize = \"4096\"\n\
                        ethernet1.virtualDev = \"vrdma\"";
 

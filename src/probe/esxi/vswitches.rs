@@ -124,7 +124,7 @@ mod tests {
     use super::super::reply::testing::{HOSTD_DEAD, reordered, run, shown, survives_damage, with_carriage_returns};
     use super::*;
 
-    /// facts: section on switches, as are the next two.
+    /// As it was published, as were the next two.
     const STANDARD: &str = "vSwitch0\n   Name: vSwitch0\n   Class: cswitch\n   Num Ports: 8570\n   Used Ports: 5\n   MTU: 1500\n   \
         CDP Status: listen\n   Beacon Required By:\n   Uplinks: vmnic0\n   Portgroups: defmng, VM Network, Management Network\n";
     const GROUPS: &str = "Name                Virtual Switch  Active Clients  VLAN ID\n\

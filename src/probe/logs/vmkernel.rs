@@ -180,7 +180,7 @@ mod tests {
         let down = nth(LINK_DOWN, 0);
         assert_eq!((down.severity, down.module), (Severity::Info, Some("PCI")));
         assert!(down.text.starts_with("PCI: 1401: Skipping"), "{down:?}");
-        // facts of the format: section on logs.
+        // A line of the form that 8.x writes, out of a public report.
         let alert = line(
             "2025-01-19T19:12:20.894Z Al(177) vmkalert: cpu66:2097709)ALERT: <NMLX_ERR> nmlx5_coreQueryTir:268 command failed: IO was aborted",
         )

@@ -304,7 +304,11 @@ fn draw_graph(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect
     title.extend(values(graph, model, at, paint, room.saturating_sub(width(&graph.title) + 1)));
     let below = sentences(graph, room);
     // Without a line there is no plot: the reason has all rows but that of the title.
-    let taken = if graph.lines.is_empty() { 1 } else { 2 };
+    // Of trouble that shows none only the words are of use.
+    let in_sight = edge - jiff::SignedDuration::from_secs(i64::from(window));
+    let is_low = area.height < LOWEST;
+    let is_plain = graph.lines.is_empty() || (is_low && graph.is_quiet(model, in_sight, edge));
+    let taken = if is_plain { 1 } else { 2 };
     let below_height = u16::try_from(below.len()).unwrap_or(0).min(area.height.saturating_sub(taken));
     let [title_area, plot, text_area] =
         Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(below_height)]).areas(area);
@@ -314,7 +318,7 @@ fn draw_graph(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect
         .map(|line| Line::styled(format!(" {}", fit(&line, room, paint.glyphs)), paint.theme.unknown))
         .collect();
     frame.render_widget(Paragraph::new(lines), text_area);
-    if graph.lines.is_empty() || plot.height == 0 {
+    if is_plain || plot.height == 0 {
         return;
     }
     let points: Vec<Vec<(f64, Option<f64>)>> =

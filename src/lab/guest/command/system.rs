@@ -216,7 +216,7 @@ fn dpkg_query(state: &State, words: &[&str]) -> Answer {
     answer
 }
 
-/// Facts: open-vm-tools, toolbox/toolboxcmd-stat.c. UNSOURCED: the number that stands for "no limit".
+/// Source: open-vm-tools, toolbox/toolboxcmd-stat.c. UNSOURCED: the number that stands for "no limit".
 fn toolbox(state: &State, words: &[&str]) -> Option<Answer> {
     if state.tools.is_empty() {
         return None;

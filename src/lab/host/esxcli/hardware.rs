@@ -46,7 +46,7 @@ fn platform(state: &State) -> String {
     format!("Platform Information\n{fields}")
 }
 
-/// Source: facts 2.3 and the capture "esxcli hardware pci list" of a host with LSI2308. From 8.0 on `VMkernel Name` is
+/// Source: the capture "esxcli hardware pci list" of a host with LSI2308. From 8.0 on `VMkernel Name` is
 /// empty; `Parent Device` is decimal.
 fn block(function: &Function) -> (String, String) {
     let (bus, slot, number) = function.at;
@@ -95,7 +95,7 @@ fn block(function: &Function) -> (String, String) {
     (function.address(), fields)
 }
 
-/// Source: capture "esxcli hardware pci pcipassthru list", facts 2.4.
+/// Source: capture "esxcli hardware pci pcipassthru list", as public test code has it too.
 fn passthrough(state: &State) -> String {
     let rows: Vec<Vec<String>> = state
         .functions
@@ -109,7 +109,7 @@ fn passthrough(state: &State) -> String {
     table(&[Column::Left("Device ID"), Column::Right("Enabled")], &rows)
 }
 
-/// Source: facts 2.18; a graphics device that is passed through may be missing there (UNSOURCED: here it is listed).
+/// Source: published outputs of this list; a graphics device that is passed through may be missing there (UNSOURCED: here it is listed).
 pub fn graphics(state: &State) -> String {
     let devices = state.functions.iter().filter(|function| function.class.0 >> 8 == 3);
     let devices: Vec<(String, String)> = devices
@@ -128,7 +128,7 @@ pub fn graphics(state: &State) -> String {
     blocks(&devices)
 }
 
-/// Source: facts 2.18.
+/// Source: outputs in public test code.
 pub fn graphics_host() -> String {
     fields(&[
         ("Default Graphics Type", "SharedPassthru".to_owned()),
@@ -138,7 +138,7 @@ pub fn graphics_host() -> String {
 
 /// `lspci -p`.
 ///
-/// Source: facts 2.3b: names up to 7.0, none in 8.0; V is owned by the VMkernel, P is passed through.
+/// Source: outputs in public test code: names up to 7.0, none in 8.0; V is owned by the VMkernel, P is passed through.
 pub fn lspci(state: &State) -> String {
     let mut text = String::new();
     for function in &state.functions {
@@ -169,7 +169,7 @@ pub fn lspci(state: &State) -> String {
 
 /// `vmkchdev -l`.
 ///
-/// Source: facts 2.3b.
+/// Source: a row in a public report.
 pub fn vmkchdev(state: &State) -> String {
     let mut text = String::new();
     for function in &state.functions {

@@ -1,5 +1,5 @@
-//! What `esxcli` and `localcli` answer. Every form names the section of the facts on ESXi commands, or the capture, that
-//! it was made after.
+//! What `esxcli` and `localcli` answer. Every form names the published output or the capture that it was made
+//! after, or says what of it is unsourced.
 
 mod hardware;
 mod network;

@@ -62,7 +62,7 @@ fn sriov(state: &State) -> Vec<&Uplink> {
     state.uplinks.iter().filter(|uplink| uplink.virtual_functions > 0).collect()
 }
 
-/// Source: facts 2.11 and 2.15: a link that is down has speed 0 and duplex Half.
+/// Source: outputs in public test code: a link that is down has speed 0 and duplex Half.
 fn list(uplinks: &[&Uplink], all: bool) -> String {
     let mut titles = vec![Column::Left("Name"), Column::Left("PCI Device"), Column::Left("Driver")];
     if all {
@@ -97,7 +97,7 @@ fn list(uplinks: &[&Uplink], all: bool) -> String {
     table(&titles, &rows)
 }
 
-/// Source: facts 2.12: a colon before the function, `Backing DPUId` from 8.0 on, structures six blanks deeper.
+/// Source: outputs in public test code: a colon before the function, `Backing DPUId` from 8.0 on, structures six blanks deeper.
 fn get(state: &State, uplink: &Uplink) -> String {
     let (bus, slot, function) = uplink.at;
     let modes = if uplink.speed > 10_000 {
@@ -147,7 +147,7 @@ fn get(state: &State, uplink: &Uplink) -> String {
     format!("{}{}{}", fields(&pairs), indented(9, &driver), fields(&more))
 }
 
-/// Source: facts 2.13.
+/// Source: outputs in public test code.
 fn stats(state: &State, uplink: &Uplink) -> String {
     let (received, sent) = traffic::uplink(state, uplink);
     let values: [(&str, u64); 23] = [
@@ -180,7 +180,7 @@ fn stats(state: &State, uplink: &Uplink) -> String {
 
 /// `localcli --plugin-dir DIR networkinternal nic privstats get -n vmnic2`.
 ///
-/// Source: facts 2.13, names of two of the counters; the layout and the other names are UNSOURCED.
+/// Source: public driver documentation, names of two of the counters; the layout and the other names are UNSOURCED.
 pub fn private_stats(state: &State, nic: Option<&str>) -> Said {
     let name = nic.unwrap_or_default();
     let uplink = state.uplink(name).ok_or_else(|| format!("Unable to find NIC {name}: Not found"))?;
@@ -218,7 +218,7 @@ fn pause(state: &State) -> String {
     table(&titles, &rows)
 }
 
-/// Source: facts 2.14: four lines are quoted in public, the layout around them is UNSOURCED.
+/// Source: four lines that are quoted in public; the layout around them is UNSOURCED.
 fn dcb_status(uplink: &Uplink, dcb: Dcb) -> String {
     let numbers = |values: [u8; 8]| values.map(|value| value.to_string()).join(" ");
     let pfc = numbers(dcb.pfc);
@@ -267,7 +267,7 @@ fn dcb_status(uplink: &Uplink, dcb: Dcb) -> String {
     format!("{head}{capabilities}{middle}{ets}   IEEE PFC Configuration:\n{flow}   DCB Apps:\n")
 }
 
-/// Source: facts 2.15: decimal with five and three digits before 8.0 U3, hexadecimal from then on.
+/// Source: outputs in public test code: decimal with five and three digits before 8.0 U3, hexadecimal from then on.
 fn virtual_functions(state: &State, uplink: &Uplink) -> String {
     let (bus, slot, _) = uplink.at;
     let rows: Vec<Vec<String>> = (0..VIRTUAL_FUNCTIONS)
@@ -285,7 +285,7 @@ fn virtual_functions(state: &State, uplink: &Uplink) -> String {
     table(&titles, &rows)
 }
 
-/// Source: facts 2.16.
+/// Source: published outputs.
 fn standard() -> String {
     let fields = fields(&[
         ("Name", "vSwitch0".to_owned()),
@@ -305,7 +305,7 @@ fn standard() -> String {
     format!("vSwitch0\n{fields}")
 }
 
-/// Source: facts 2.16.
+/// Source: published outputs.
 fn port_groups() -> String {
     let rows = [row(["Management Network", "vSwitch0", "1", "0"]), row(["VM Network", "vSwitch0", "2", "0"])];
     let titles = [
@@ -317,7 +317,7 @@ fn port_groups() -> String {
     table(&titles, &rows)
 }
 
-/// Source: facts 2.16: an empty line between ports.
+/// Source: published outputs: an empty line between ports.
 fn distributed(state: &State) -> String {
     let head = fields(&[
         ("Name", DVS.to_owned()),
@@ -351,7 +351,7 @@ fn distributed(state: &State) -> String {
     format!("{DVS}\n{head}{}", ports.join("\n"))
 }
 
-/// Source: facts 2.16.
+/// Source: published outputs.
 fn interfaces(state: &State) -> String {
     let shown: Vec<(String, String)> = state
         .vmknics
@@ -385,7 +385,7 @@ fn interfaces(state: &State) -> String {
     blocks(&shown)
 }
 
-/// Source: facts 2.16.
+/// Source: published outputs.
 fn ipv4(state: &State) -> String {
     let rows: Vec<Vec<String>> = state
         .vmknics
@@ -408,7 +408,7 @@ fn ipv4(state: &State) -> String {
     table(&titles, &rows)
 }
 
-/// Source: facts 2.16: two more columns from 8.0 U2 on.
+/// Source: published outputs: two more columns from 8.0 U2 on.
 fn rulesets(state: &State, wanted: Option<&str>) -> Result<String, String> {
     let all = [
         ("sshServer", true),

@@ -36,7 +36,7 @@ pub fn answer(state: &State, words: &[&str], device: Option<&str>) -> Said {
     })
 }
 
-/// Source: facts 2.7 (capture of a host with nenic): the speed has its unit and a blank in it.
+/// Source: a published output of a host with nenic: the speed has its unit and a blank in it.
 fn list(state: &State, devices: &[(&str, &Uplink)]) -> String {
     let rows: Vec<Vec<String>> = devices
         .iter()
@@ -66,7 +66,7 @@ fn list(state: &State, devices: &[(&str, &Uplink)]) -> String {
     table(&columns, &rows)
 }
 
-/// Source: facts 2.10: the fields are those of the VMkernel's own structure, the labels are UNSOURCED.
+/// Source: a public header of the VMkernel: the fields are those of the VMkernel's own structure, the labels are UNSOURCED.
 fn stats(state: &State, uplink: &Uplink) -> String {
     let carries = state.dvs_uplinks.contains(&uplink.name);
     let (back, octets) = if carries { state.carried.rdma } else { (0.0, 0.0) };

@@ -38,7 +38,7 @@ pub fn answer(state: &State, words: &[&str], call: &Call<'_>) -> Said {
     })
 }
 
-/// Source: facts 2.2.
+/// Source: a published output of 5.5; `Patch` is printed from 6.x on.
 fn version(state: &State) -> String {
     let (version, update, build) = state.release.version();
     fields(&[
@@ -50,7 +50,7 @@ fn version(state: &State) -> String {
     ])
 }
 
-/// Source: facts 2.5, names of the fields; the order is that of the names there.
+/// Source: published outputs, names of the fields; the order is that of the names there.
 fn described(module: &Module) -> String {
     let name = module.name;
     let digest = "5a:1c:0e:9b:77:42:d3:60:aa:e1:2f:90:5d:88:03:be";
@@ -69,7 +69,7 @@ fn described(module: &Module) -> String {
     ])
 }
 
-/// Source: facts 2.5: a description goes on in further lines; texts of the driver's manual.
+/// Source: published outputs: a description goes on in further lines; texts of the driver's manual.
 fn parameters(module: &Module) -> String {
     const CORE: [(&str, &str, &str); 6] = [
         ("DRSS", "int", "Number of hardware queues for Default Queue (DEFQ) RSS"),
@@ -184,7 +184,7 @@ fn settings(state: &State) -> Vec<Setting> {
     ]
 }
 
-/// Source: facts 2.17. UNSOURCED from 8.0 on: the lines `Host Specific` and `Impact`.
+/// Source: published outputs. UNSOURCED from 8.0 on: the lines `Host Specific` and `Impact`.
 fn advanced(state: &State, option: Option<&str>, changed: bool) -> Result<String, String> {
     let all = settings(state);
     let chosen: Vec<&Setting> = all
@@ -219,7 +219,7 @@ fn advanced(state: &State, option: Option<&str>, changed: bool) -> Result<String
     Ok(shown.collect::<Vec<_>>().join("\n"))
 }
 
-/// Source: facts 2.17.
+/// Source: published outputs.
 fn kernel(state: &State, option: Option<&str>) -> Result<String, String> {
     let truth = |value: bool| if value { "TRUE" } else { "FALSE" };
     let (configured, runtime) = state.acs_unchecked;
@@ -245,7 +245,7 @@ fn kernel(state: &State, option: Option<&str>) -> Result<String, String> {
     Ok(table(&["Name", "Type", "Configured", "Runtime", "Default", "Description"].map(Column::Left), &rows))
 }
 
-/// Source: facts 2.6; the last column from 8.0 on is UNSOURCED.
+/// Source: published outputs; the last column from 8.0 on is UNSOURCED.
 pub fn vibs(state: &State) -> String {
     let nmlx5 = state.module("nmlx5_core").map_or("", |module| module.version);
     let (base, oem, date) = match state.release {
@@ -271,7 +271,7 @@ pub fn vibs(state: &State) -> String {
     table(&titles, &rows)
 }
 
-/// Source: facts 2.6, the row of a GPU driver; these hosts have none.
+/// Source: a published output with the row of a GPU driver; these hosts have none.
 pub fn components(state: &State) -> String {
     let nmlx5 = state.module("nmlx5_core").map_or("", |module| module.version);
     let rows = [row([
@@ -299,7 +299,7 @@ pub fn components(state: &State) -> String {
 
 /// `vm process list`.
 ///
-/// Source: facts 2.18; empty where nothing runs.
+/// Source: published outputs; empty where nothing runs.
 pub fn processes(state: &State) -> String {
     let running = state.vms.iter().filter(|vm| vm.on);
     let shown: Vec<(String, String)> = running

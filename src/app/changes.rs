@@ -1,6 +1,6 @@
 //! Which changes are worth an event, and in which words.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::condition::{self, Gravity};
 use super::events::Event;
@@ -20,11 +20,11 @@ pub fn events(fabric: &Fabric, at: Timestamp, changes: &[Change]) -> Vec<Event> 
     let mut events = Vec::new();
     let mut opened: BTreeMap<(EntityId, String), usize> = BTreeMap::new();
     let mut closed: BTreeMap<EntityId, usize> = BTreeMap::new();
-    let mut appeared = Vec::new();
+    let mut appeared = BTreeSet::new();
     for change in changes.iter().filter(|change| !is_of_container(change)) {
         match change {
             Change::Appeared(id) => {
-                appeared.push(id);
+                appeared.insert(id);
                 match &id.entity {
                     Entity::QueuePair { .. } => {
                         *opened.entry((device_of(id), owner(fabric, id))).or_default() += 1;
@@ -37,7 +37,7 @@ pub fn events(fabric: &Fabric, at: Timestamp, changes: &[Change]) -> Vec<Event> 
                 _ => events.extend(disappearance(at, id)),
             },
             // What appears is told as a whole.
-            Change::Changed { id, .. } if appeared.contains(&id) => {}
+            Change::Changed { id, .. } if appeared.contains(id) => {}
             Change::Changed { id, attribute, before, now } => {
                 events.extend(changed(fabric, at, id, *attribute, before.as_ref(), now));
             }

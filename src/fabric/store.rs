@@ -231,6 +231,16 @@ impl Fabric {
         self.of_target(target).map(|(id, _)| &id.entity)
     }
 
+    /// The entities of a target that are of the same kind as `first`, from it on: the others are not looked at.
+    pub fn of_kind<'a>(&'a self, target: &'a TargetId, first: Entity) -> impl Iterator<Item = &'a Entity> {
+        let kind = std::mem::discriminant(&first);
+        self.records
+            .range(EntityId::new(target, first)..)
+            .map(|(id, _)| id)
+            .take_while(move |id| id.target == *target && std::mem::discriminant(&id.entity) == kind)
+            .map(|id| &id.entity)
+    }
+
     /// All ports of all RDMA devices of a target.
     pub fn ports<'a>(&'a self, target: &'a TargetId) -> impl Iterator<Item = (&'a super::Text, u32)> {
         self.entities(target).filter_map(|entity| match entity {
@@ -442,6 +452,26 @@ mod tests {
         }
         let reading = fabric.reading(&id("rxe0"), Attribute::PortState).expect("known");
         assert_eq!(reading.at.as_second(), 9);
+    }
+
+    #[test]
+    fn the_entities_of_a_kind_are_found_without_the_others() {
+        let mut fabric = Fabric::default();
+        let port = || Attribute::PortState;
+        let names = [("rxe0", port(), PortState::Active.into()), ("rxe1", port(), PortState::Active.into())];
+        let mut told = report("p", &names);
+        let observation = Observation::of_text("p", "");
+        for entity in [Entity::Guest, Entity::RdmaDevice("rxe0".into()), Entity::Netdev("eth0".into())] {
+            told.facts.push(observation.known(entity, Attribute::Driver, "x", 1));
+        }
+        fabric.apply(&told);
+        let target = TargetId::new("test");
+        let of = |first| fabric.of_kind(&target, first).cloned().collect::<Vec<_>>();
+        assert_eq!(of(Entity::port("", 0)), [Entity::port("rxe0", 1), Entity::port("rxe1", 1)]);
+        assert_eq!(of(Entity::port("rxe1", 0)), [Entity::port("rxe1", 1)]);
+        assert_eq!(of(Entity::Guest), [Entity::Guest]);
+        assert!(of(Entity::Vm("".into())).is_empty());
+        assert_eq!(fabric.of_kind(&TargetId::new("other"), Entity::Guest).count(), 0);
     }
 
     #[test]

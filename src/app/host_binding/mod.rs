@@ -20,7 +20,8 @@ const OLD_SECONDS: i64 = 600;
 
 /// True for an ESXi host.
 pub fn is_host(model: &Model, target: &TargetId) -> bool {
-    model.fabric.entities(target).any(|entity| matches!(entity, Entity::Host | Entity::Vm(_)))
+    // It is asked for every row: the many things of a guest are not gone through.
+    [Entity::Host, Entity::Vm("".into())].into_iter().any(|kind| model.fabric.of_kind(target, kind).next().is_some())
 }
 
 /// All hosts, in the order of the targets.

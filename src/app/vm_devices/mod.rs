@@ -3,6 +3,8 @@
 
 mod vmx;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::condition::Gravity;
 use super::host_binding::{cell, entity_row, is_host};
 use super::model::Model;
@@ -28,13 +30,9 @@ pub fn shown_vms(model: &Model) -> Vec<EntityId> {
 
 /// All VMs of a host, by name.
 pub fn vms_of(model: &Model, host: &crate::fabric::TargetId) -> Vec<EntityId> {
-    let mut vms: Vec<EntityId> = model
-        .fabric
-        .entities(host)
-        .filter(|entity| matches!(entity, Entity::Vm(_)))
-        .map(|entity| EntityId::new(host, entity.clone()))
-        .collect();
-    vms.sort_by_key(|id| name(model, id));
+    let mut vms: Vec<EntityId> =
+        model.fabric.of_kind(host, Entity::Vm("".into())).map(|entity| EntityId::new(host, entity.clone())).collect();
+    vms.sort_by_cached_key(|id| name(model, id));
     vms
 }
 
@@ -51,10 +49,11 @@ pub fn name(model: &Model, vm: &EntityId) -> String {
 pub fn rows(model: &Model) -> Vec<Row> {
     let vms = shown_vms(model);
     let several = vms.len() > 1;
+    let ways = Ways::of(model);
     let mut all = Vec::new();
     for vm in &vms {
         let prefix = if several { format!("{}: ", name(model, vm)) } else { String::new() };
-        for (title, rows) in of_vm(model, vm) {
+        for (title, rows) in of_vm(model, &ways, vm) {
             // Of many VMs the text of the files is left to the panel of the one.
             if !(several && title.starts_with("VMX")) {
                 all.push((format!("{prefix}{title}"), rows));
@@ -65,10 +64,10 @@ pub fn rows(model: &Model) -> Vec<Row> {
 }
 
 /// All sections of a VM.
-fn of_vm(model: &Model, vm: &EntityId) -> Vec<(String, Vec<Row>)> {
+fn of_vm(model: &Model, ways: &Ways<'_>, vm: &EntityId) -> Vec<(String, Vec<Row>)> {
     let file = vmx::File::of(model, vm);
     let findings = file.as_ref().map(|file| file.findings(model, vm)).unwrap_or_default();
-    let devices = devices(model, vm);
+    let devices = devices(model, ways, vm);
     let mut attention: Vec<Row> = vmx::attention(&findings);
     attention.extend(devices.iter().filter(|row| row.gravity() >= Gravity::Warning).cloned());
     for (number, row) in attention.iter_mut().enumerate() {
@@ -79,23 +78,22 @@ fn of_vm(model: &Model, vm: &EntityId) -> Vec<(String, Vec<Row>)> {
     vec![
         ("Attention".to_owned(), attention),
         ("Devices and their way to the wire".to_owned(), devices),
-        (format!("Counters ({SHARED_COUNTERS})"), counters(model, vm)),
-        ("This VM".to_owned(), machine(model, vm)),
+        (format!("Counters ({SHARED_COUNTERS})"), counters(model, ways, vm)),
+        ("This VM".to_owned(), machine(model, ways, vm)),
         ("VMX".to_owned(), file.map(|file| file.rows(model, vm, &findings)).unwrap_or_default()),
     ]
 }
 
 /// Devices: those that lead somewhere first, each with its chain and what is missing of it below it.
-fn devices(model: &Model, vm: &EntityId) -> Vec<Row> {
+fn devices(model: &Model, ways: &Ways<'_>, vm: &EntityId) -> Vec<Row> {
     let Entity::Vm(uuid) = &vm.entity else { return Vec::new() };
-    let joined = model.joined();
     let mut ids: Vec<EntityId> = model
         .fabric
-        .entities(&vm.target)
-        .filter(|entity| matches!(entity, Entity::VmDevice { vm, .. } if vm == uuid))
+        .of_kind(&vm.target, Entity::VmDevice { vm: uuid.clone(), key: 0 })
+        .take_while(|entity| matches!(entity, Entity::VmDevice { vm, .. } if vm == uuid))
         .map(|entity| EntityId::new(&vm.target, entity.clone()))
         .collect();
-    let chain_of = |id: &EntityId| joined.chains.iter().find(|chain| chain.device == *id);
+    let chain_of = |id: &EntityId| ways.chains.get(id).copied();
     let rank = |id: &EntityId| match chain_of(id) {
         Some(chain) if chain.is_pvrdma() => 0,
         Some(chain) if chain.links.iter().any(|link| link.kind == LinkKind::DeviceFunction) => 1,
@@ -131,7 +129,7 @@ fn devices(model: &Model, vm: &EntityId) -> Vec<Row> {
         rows.extend(entity_row(model, id, label, &first, &omit));
         let Some(chain) = chain_of(id) else { continue };
         let mut cells = way(model, chain);
-        for gap in gaps_of(&joined.gaps, chain) {
+        for gap in ways.gaps_of(chain) {
             cells.push(gap_cell(gap));
         }
         if !cells.is_empty() {
@@ -195,12 +193,38 @@ fn words(model: &Model, id: &EntityId) -> String {
     if extra.is_empty() { name } else { format!("{name} ({})", extra.join(", ")) }
 }
 
-/// What could not be joined of a chain: what is told of its device, or of the last things that it leads to.
-fn gaps_of<'a>(gaps: &'a [Gap], chain: &Chain) -> Vec<&'a Gap> {
-    gaps.iter()
-        .filter(|gap| gap.about == chain.device || chain.links.iter().any(|link| link.to == gap.about))
-        .filter(|gap| gap.about != chain.vm)
-        .collect()
+/// What the join made, to be looked up for each of many VMs and devices.
+struct Ways<'a> {
+    /// By the device of a VM.
+    chains: BTreeMap<&'a EntityId, &'a Chain>,
+    /// By what they are told of.
+    gaps: BTreeMap<&'a EntityId, Vec<&'a Gap>>,
+    /// VMs, and the RDMA devices of the host whose counters are the nearest to them.
+    counters: BTreeMap<&'a EntityId, BTreeSet<&'a EntityId>>,
+}
+
+impl<'a> Ways<'a> {
+    fn of(model: &'a Model) -> Self {
+        let joined = model.joined();
+        let mut ways = Self { chains: BTreeMap::new(), gaps: BTreeMap::new(), counters: BTreeMap::new() };
+        for chain in &joined.chains {
+            ways.chains.entry(&chain.device).or_insert(chain);
+            if let Some(device) = &chain.counters {
+                ways.counters.entry(&chain.vm).or_default().insert(device);
+            }
+        }
+        for gap in &joined.gaps {
+            ways.gaps.entry(&gap.about).or_default().push(gap);
+        }
+        ways
+    }
+
+    /// What could not be joined of a chain: what is told of its device, or of the last things that it leads to.
+    fn gaps_of(&self, chain: &Chain) -> Vec<&'a Gap> {
+        let about: BTreeSet<&EntityId> = chain.links.iter().map(|link| &link.to).chain([&chain.device]).collect();
+        let about = about.into_iter().filter(|about| **about != chain.vm);
+        about.filter_map(|about| self.gaps.get(about)).flatten().copied().collect()
+    }
 }
 
 fn gap_cell(gap: &Gap) -> Cell {
@@ -209,7 +233,7 @@ fn gap_cell(gap: &Gap) -> Cell {
 }
 
 /// What the VM is, in groups of what belongs together.
-fn machine(model: &Model, vm: &EntityId) -> Vec<Row> {
+fn machine(model: &Model, ways: &Ways<'_>, vm: &EntityId) -> Vec<Row> {
     let groups: [(&str, &[Attribute]); 8] = [
         ("state", &[Attribute::PowerState, Attribute::ToolsStatus, Attribute::WorldId, Attribute::CartelId]),
         ("hardware", &[Attribute::HardwareVersion, Attribute::VmFirmware, Attribute::SecureBoot, Attribute::GuestId]),
@@ -274,7 +298,7 @@ fn machine(model: &Model, vm: &EntityId) -> Vec<Row> {
             Row { key, label: "guest".to_owned(), cells: vec![Cell { text, gravity: Gravity::Neutral, source }] },
         );
     }
-    for gap in model.joined().gaps.iter().filter(|gap| gap.about == *vm) {
+    for gap in ways.gaps.get(vm).into_iter().flatten() {
         let key = RowKey::Entity(vm.entity.clone(), format!("gap-{}", gap.missing).into());
         rows.insert(0, Row { key, label: "join".to_owned(), cells: vec![gap_cell(gap)] });
     }
@@ -282,23 +306,14 @@ fn machine(model: &Model, vm: &EntityId) -> Vec<Row> {
 }
 
 /// Counters of the host's RDMA devices below the VM's PVRDMA adapters. They are never the VM's own.
-fn counters(model: &Model, vm: &EntityId) -> Vec<Row> {
-    let mut devices: Vec<&EntityId> = model
-        .joined()
-        .chains
-        .iter()
-        .filter(|chain| chain.vm == *vm)
-        .filter_map(|chain| chain.counters.as_ref())
-        .collect();
-    devices.sort();
-    devices.dedup();
+fn counters(model: &Model, ways: &Ways<'_>, vm: &EntityId) -> Vec<Row> {
     let mut rows = Vec::new();
-    for device in devices {
+    for device in ways.counters.get(vm).into_iter().flatten() {
         let named: Text = device.entity.name().as_str().into();
-        for entity in model.fabric.entities(&device.target) {
-            let Entity::Counter { of, name } = entity else { continue };
+        for entity in model.fabric.of_kind(&device.target, Entity::Counter { of: named.clone(), name: "".into() }) {
+            let Entity::Counter { of, name } = entity else { break };
             if *of != named {
-                continue;
+                break;
             }
             let id = EntityId::new(&device.target, entity.clone());
             let Some(mut cell) = cell(model, &id, Attribute::CounterValue, "") else { continue };

@@ -28,7 +28,8 @@ static WORDS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let all: BTreeSet<&str> = of_messages.chain([PAGES, MEMORY, BAR, UNASSIGNED, EFI]).collect();
     all.into_iter().collect()
 });
-static NEEDLES: LazyLock<Needles> = LazyLock::new(|| Needles::new(WORDS.iter().map(|words| squeezed(words)).zip(0_u8..)));
+static NEEDLES: LazyLock<Needles> =
+    LazyLock::new(|| Needles::new(WORDS.iter().map(|words| squeezed(words)).zip(0_u8..)));
 
 /// So many different windows, BARs and names are told of one text.
 const MOST_TOLD: usize = 64;
@@ -161,7 +162,8 @@ fn errors(explained: &mut Explained, lines: &[Line<'_>]) {
         if modules.len() < MOST_TOLD && !modules.contains(&module) {
             modules.push(module);
         }
-        if let Some(meaning) = meaning.filter(|meaning| meanings.len() < MOST_TOLD && !meanings.contains(&meaning.text)) {
+        if let Some(meaning) = meaning.filter(|meaning| meanings.len() < MOST_TOLD && !meanings.contains(&meaning.text))
+        {
             meanings.push(meaning.text);
         }
         if places.len() < 8 {

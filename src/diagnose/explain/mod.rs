@@ -168,7 +168,8 @@ fn value(written: &str) -> State<Value> {
 /// Says what a text is and what it means. Never fails: what is not known stays unknown.
 pub fn explain(path: &str, bytes: &[u8]) -> Explained {
     let text = String::from_utf8_lossy(bytes);
-    let text: Cow<'_, str> = if has_lone_return(&text) { text.replace("\r\n", "\n").replace('\r', "\n").into() } else { text };
+    let text: Cow<'_, str> =
+        if has_lone_return(&text) { text.replace("\r\n", "\n").replace('\r', "\n").into() } else { text };
     let mut best = explain_lines(path, bytes, &numbered(&text));
     for lines in parts::unwrapped(&text) {
         let other = explain_lines(path, bytes, &lines);

@@ -37,13 +37,7 @@ impl Context {
 
     fn of_words(groups: u64) -> Self {
         let has = |group: u8| groups >> group & 1 == 1;
-        Self {
-            pvrdma: has(0),
-            esxi: has(1),
-            passthrough: has(2),
-            whole_vmx: has(3) && has(4),
-            script: false,
-        }
+        Self { pvrdma: has(0), esxi: has(1), passthrough: has(2), whole_vmx: has(3) && has(4), script: false }
     }
 }
 

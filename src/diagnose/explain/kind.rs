@@ -128,11 +128,35 @@ pub(super) fn of_lines(lines: &[Line<'_>], each: &[Option<Kind>]) -> Vec<Kind> {
     if kinds.len() > 1 {
         let filled =
             lines.iter().filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#')).count();
-        if keys * 3 < filled {
+        if keys * 3 < filled && !each.windows(3).any(|three| three.iter().all(|kind| *kind == Some(Kind::Vmx))) {
             kinds.retain(|kind| !matches!(kind, Kind::Vmx | Kind::Vmsd));
         }
     }
     kinds
+}
+
+/// Which lines belong to a VMX that stands beside something else: a line of which nothing is known is of what stands above
+/// it, but behind an empty line, and above a line that is something else, of what comes next.
+pub(super) fn of_vmx(lines: &[Line<'_>], each: &[Option<Kind>]) -> Vec<bool> {
+    let known = |at: usize| each.get(at).copied().flatten().map(|kind| kind == Kind::Vmx);
+    let mut next: Vec<Option<bool>> = vec![None; lines.len() + 1];
+    for at in (0..lines.len()).rev() {
+        next[at] = known(at).or(next[at + 1]);
+    }
+    let mut is_vmx = false;
+    let mut after_gap = true;
+    let mut all = Vec::with_capacity(lines.len());
+    for (at, (_, line)) in lines.iter().enumerate() {
+        after_gap |= line.trim().is_empty();
+        let above_other = known(at + 1) == Some(false);
+        match known(at) {
+            Some(known) => (is_vmx, after_gap) = (known, false),
+            None if after_gap || above_other => is_vmx = next[at].unwrap_or(is_vmx),
+            None => {}
+        }
+        all.push(is_vmx);
+    }
+    all
 }
 
 /// True for kinds that messages are of: what is said there is no row of a table and no key.

@@ -32,17 +32,19 @@ impl<'a> Part<'a> {
     /// The part with lines of logs and errors blanked out, where each line is of the kind given: they are no rows and no
     /// keys. Nothing if it holds nothing else.
     pub(super) fn without_logs(&self, kinds: &[Option<Kind>]) -> Option<Self> {
-        let mut any = false;
-        let mut blanked = |line: &Cow<'a, str>, kind: Option<Kind>| {
-            if is_log(kind) {
-                return Cow::Borrowed("");
-            }
-            any |= !line.is_empty();
-            line.clone()
-        };
+        let kept: Vec<bool> = kinds.iter().map(|kind| !is_log(*kind)).collect();
+        self.only(&kept)
+    }
+
+    /// The part with lines blanked out that are not of these. Nothing if that leaves nothing.
+    pub(super) fn only(&self, kept: &[bool]) -> Option<Self> {
+        if !self.lines.iter().zip(kept).any(|((_, line), kept)| *kept && !line.is_empty()) {
+            return None;
+        }
+        let line = |line: &Cow<'a, str>, kept: bool| if kept { line.clone() } else { Cow::Borrowed("") };
         let lines: Vec<Line<'a>> =
-            self.lines.iter().zip(kinds).map(|((number, line), kind)| (*number, blanked(line, *kind))).collect();
-        any.then(|| Self { host: self.host.clone(), command: self.command.clone(), lines: Cow::Owned(lines) })
+            self.lines.iter().zip(kept).map(|((number, text), kept)| (*number, line(text, *kept))).collect();
+        Some(Self { host: self.host.clone(), command: self.command.clone(), lines: Cow::Owned(lines) })
     }
 }
 

@@ -337,6 +337,24 @@ fn explain_takes_files_and_a_pipe_and_says_what_it_could_not_use() {
     assert!(problem(1).starts_with("not recognised") && problem(3).starts_with("binary"), "{document}");
     assert!(problem(4).starts_with("cannot be read") && problem(5).starts_with("cannot be read"), "{document}");
 
+    // What was not read is said, and is no success.
+    let deep = "(vim.A) {\n a = ".repeat(90) + &"}".repeat(90);
+    std::fs::write(path("deep"), deep).expect("a file");
+    let (status, document) = explain(&["deep"]);
+    let problem = document["inputs"][0]["problem"].as_str().unwrap_or_default();
+    assert_eq!((status, document["inputs"][0]["kinds"][0].as_str()), (3, Some("vim-cmd")));
+    assert!(problem.contains("nested too deep"), "{problem}");
+    // A prompt before what guests print is no known input.
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/public");
+    for name in [
+        "116-mpirun-no-active-ports.txt",
+        "21-sysfs-traffic_class-and-mlnx_qos.txt",
+        "36-rdma_link-active-but-ibv_devinfo-abi.txt",
+    ] {
+        let (status, out, _) = run(home.path(), &["explain", &folder.join(name).display().to_string()]);
+        assert_eq!((status, out.contains("not recognised")), (3, true), "{name}: {out}");
+    }
+
     let mut child = program(home.path(), &["explain"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

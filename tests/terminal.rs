@@ -251,3 +251,19 @@ fn inside_of_tmux_a_copy_goes_into_its_buffer_too() {
     assert_eq!((read("asked").trim(), read("buffer").as_str()), ("load-buffer -w -", "local"));
     assert!(console.ever_wrote(b"\x1b]52;c;bG9jYWw=\x1b\\"));
 }
+
+/// Nobody shall wait for a program that waits for them: it says that it reads from the terminal, and how that ends.
+#[test]
+fn explain_says_that_it_reads_from_the_terminal() {
+    let home = home();
+    let folder = home.path().to_str().expect("a plain path");
+    let mut console = Console::start(PROGRAM, &["explain", "-"], Size::DESIGN, &[("HOME", folder)]);
+    console.wait_for("the note", PATIENCE, |view| view.has("reading from the terminal; end with Ctrl-D"));
+    console.keys("esxcli hardware pci pcipassthru get -a\r\x04");
+    console.wait_for("what it makes of the line", PATIENCE, |view| view.has("host.myth-pcipassthru-get"));
+    assert_eq!(console.wait_for_end(PATIENCE).exit_code(), 0);
+    // Without a word it does not read from there by itself.
+    let mut console = Console::start(PROGRAM, &["explain"], Size::DESIGN, &[("HOME", folder)]);
+    console.wait_for("what to do", PATIENCE, |view| view.has("pipe something in"));
+    assert_eq!(console.wait_for_end(PATIENCE).exit_code(), 2);
+}

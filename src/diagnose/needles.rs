@@ -5,39 +5,43 @@ use std::ops::Range;
 
 /// So many bytes of a word choose the places that are compared.
 const HEAD: usize = 3;
+/// So many hashes of such bytes there are.
+const HASHES: usize = 1 << 15;
 
 /// The words, each with the group it stands for.
 #[derive(Clone, Debug)]
 pub(crate) struct Needles {
     /// Words in small letters, sorted by the hash of their first bytes.
-    words: Vec<(u16, Vec<u8>, u8)>,
-    /// A bit for each hash that a word has.
-    heads: Vec<u64>,
+    words: Vec<(usize, Vec<u8>, u8)>,
+    /// Which hashes a word has.
+    heads: Box<[bool; HASHES]>,
 }
 
 impl Needles {
     /// Words of at least three bytes with their groups. Shorter words are left out.
     pub(crate) fn new(words: impl IntoIterator<Item = (impl AsRef<str>, u8)>) -> Self {
-        let mut words: Vec<(u16, Vec<u8>, u8)> = words
+        let mut words: Vec<(usize, Vec<u8>, u8)> = words
             .into_iter()
             .map(|(word, group)| (word.as_ref().to_ascii_lowercase().into_bytes(), group))
-            .filter_map(|(word, group)| Some((hash(word.get(..HEAD)?), word, group)))
+            .filter_map(|(word, group)| Some((word.get(..HEAD)?.iter().fold(0, next), word, group)))
             .collect();
         words.sort();
-        let mut heads = vec![0_u64; 1 << 10];
+        let mut heads = Box::new([false; HASHES]);
         for (hash, ..) in &words {
-            heads[usize::from(hash >> 6)] |= 1 << (hash & 63);
+            heads[*hash] = true;
         }
         Self { words, heads }
     }
 
     /// Calls `found` with the group of each word in the text and its place, in bytes.
     pub(crate) fn each(&self, text: &[u8], mut found: impl FnMut(u8, Range<usize>)) {
-        for (at, head) in text.windows(HEAD).enumerate() {
-            let hash = hash(head);
-            if self.heads[usize::from(hash >> 6)] >> (hash & 63) & 1 == 0 {
+        let mut hash = 0;
+        for (last, byte) in text.iter().enumerate() {
+            hash = next(hash, byte);
+            if !self.heads[hash] || last + 1 < HEAD {
                 continue;
             }
+            let at = last + 1 - HEAD;
             let first = self.words.partition_point(|(other, ..)| *other < hash);
             for (_, word, group) in self.words[first..].iter().take_while(|(other, ..)| *other == hash) {
                 let end = at + word.len();
@@ -56,9 +60,10 @@ impl Needles {
     }
 }
 
-/// A hash of the first three bytes; letter case does not matter to it.
-fn hash(head: &[u8]) -> u16 {
-    head.iter().take(HEAD).fold(0_u16, |hash, byte| hash.rotate_left(5) ^ u16::from(byte | 0x20))
+/// The hash of the last three bytes, of that before the last one came; letter case does not matter to it.
+#[inline]
+fn next(hash: usize, byte: &u8) -> usize {
+    (hash << 5 ^ usize::from(byte | 0x20)) & (HASHES - 1)
 }
 
 #[cfg(test)]

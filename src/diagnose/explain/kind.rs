@@ -1,7 +1,10 @@
 //! What a text is, told from its own words: no file name is needed, though `local.sh` helps.
 
+use std::sync::LazyLock;
+
 use super::parts::Line;
 use crate::diagnose::myth::is_command;
+use crate::diagnose::needles::Needles;
 
 /// What a text, or a part of it, is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,8 +90,18 @@ pub(super) fn of_command(command: &str) -> Kind {
 
 /// What each line is.
 pub(super) fn of_each(lines: &[Line<'_>]) -> Vec<Option<Kind>> {
-    let above = std::iter::once(None).chain(lines.iter().map(|(_, line)| Some(&**line)));
-    lines.iter().zip(above).map(|((_, line), above)| of_line(line.trim_start_matches('\u{feff}'), above)).collect()
+    let mut kinds: Vec<Option<Kind>> = Vec::with_capacity(lines.len());
+    let mut above: Option<&str> = None;
+    for (_, line) in lines {
+        // Only of a rule the line above it tells what it is; one that repeats it is the same.
+        let kind = match kinds.last() {
+            Some(kind) if above == Some(line) && !is_rule(line) => *kind,
+            _ => of_line(line.trim_start_matches('\u{feff}'), above),
+        };
+        kinds.push(kind);
+        above = Some(line);
+    }
+    kinds
 }
 
 /// What lines are of which each is this; several kinds where they are mixed.
@@ -115,11 +128,35 @@ pub(super) fn of_lines(lines: &[Line<'_>], each: &[Option<Kind>]) -> Vec<Kind> {
     if kinds.len() > 1 {
         let filled =
             lines.iter().filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#')).count();
-        if keys * 3 < filled {
+        if keys * 3 < filled && !each.windows(3).any(|three| three.iter().all(|kind| *kind == Some(Kind::Vmx))) {
             kinds.retain(|kind| !matches!(kind, Kind::Vmx | Kind::Vmsd));
         }
     }
     kinds
+}
+
+/// Which lines belong to a VMX that stands beside something else: a line of which nothing is known is of what stands above
+/// it, but behind an empty line, and above a line that is something else, of what comes next.
+pub(super) fn of_vmx(lines: &[Line<'_>], each: &[Option<Kind>]) -> Vec<bool> {
+    let known = |at: usize| each.get(at).copied().flatten().map(|kind| kind == Kind::Vmx);
+    let mut next: Vec<Option<bool>> = vec![None; lines.len() + 1];
+    for at in (0..lines.len()).rev() {
+        next[at] = known(at).or(next[at + 1]);
+    }
+    let mut is_vmx = false;
+    let mut after_gap = true;
+    let mut all = Vec::with_capacity(lines.len());
+    for (at, (_, line)) in lines.iter().enumerate() {
+        after_gap |= line.trim().is_empty();
+        let above_other = known(at + 1) == Some(false);
+        match known(at) {
+            Some(known) => (is_vmx, after_gap) = (known, false),
+            None if after_gap || above_other => is_vmx = next[at].unwrap_or(is_vmx),
+            None => {}
+        }
+        all.push(is_vmx);
+    }
+    all
 }
 
 /// True for kinds that messages are of: what is said there is no row of a table and no key.
@@ -159,27 +196,19 @@ fn of_line(line: &str, before: Option<&str>) -> Option<Kind> {
     if trimmed.is_empty() {
         return None;
     }
-    let lower = trimmed.to_ascii_lowercase();
-    let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    if has(&["| vmx|", "| vcpu-", ") vmx - ", ") vmx ", "dict --- ", "| mks|"]) {
+    let groups = WORDS.groups(trimmed);
+    let has = |group: u8| groups >> group & 1 == 1;
+    if has(VMWARE) {
         return Some(Kind::VmwareLog);
     }
-    if is_vmkernel(&lower) {
+    if has(VMKERNEL) || has(CPU) && is_at_cpu(trimmed) {
         return Some(Kind::VmkernelLog);
     }
-    if has(&[
-        "vim.fault.",
-        "power on failed",
-        "memory reservation (sched.mem.min)",
-        "is not a passthrough device",
-        "cannot be added when nested hardware-assisted",
-        "no pcie slot available",
-        "too many pci devices are already",
-    ]) || lower.starts_with("msg.") && lower.contains(": \"")
-    {
+    let lower = trimmed.to_ascii_lowercase();
+    if has(POWER_ON) || lower.starts_with("msg.") && lower.contains(": \"") {
         return Some(Kind::PowerOnError);
     }
-    if has(&["grub_cmdline", "boot_image=", "kernelopt=", "vfio-pci.ids="]) || lower.starts_with("linux /") {
+    if has(BOOT) || lower.starts_with("linux /") {
         return Some(Kind::BootArguments);
     }
     if lower.starts_with('/') && (lower.contains(" = \"") || lower.contains("modules_load_order")) {
@@ -193,10 +222,10 @@ fn of_line(line: &str, before: Option<&str>) -> Option<Kind> {
             .any(|group| cell.strip_prefix(group).is_some_and(|rest| rest.starts_with(['.', '/'])))
             .then_some(Kind::SettingsTable);
     }
-    if has(&[" enabled = ", " options = '"]) && lower.contains("options =") {
+    if has(MODULE) && lower.contains("options =") {
         return Some(Kind::Esxcfg);
     }
-    if has(&["(vim."]) || lower.starts_with("listsummary:") || lower.starts_with("vmid ") {
+    if has(DUMP) || lower.starts_with("listsummary:") || lower.starts_with("vmid ") {
         return Some(Kind::VimCmd);
     }
     if is_vmx_key(&lower) {
@@ -237,19 +266,71 @@ pub(super) fn is_tool(command: &str) -> bool {
         }
 }
 
-/// A line of vmkernel.log: `cpu12:2097768)`, with or without what stands before and an operation's id; or a driver's line
-/// without all that.
-fn is_vmkernel(lower: &str) -> bool {
-    let cpu = lower.match_indices("cpu").any(|(at, _)| {
-        let rest = lower[at + 3..].trim_start_matches(|c: char| c.is_ascii_digit());
-        rest.len() < lower.len() - at - 3
-            && rest.strip_prefix(':').is_some_and(|rest| {
-                let after = rest.trim_start_matches(|c: char| c.is_ascii_digit());
-                after.len() < rest.len() && (after.starts_with(')') || after.starts_with(" opid="))
-            })
-    });
-    cpu || lower.contains(" vmkernel: ") || lower.contains(" vmkwarning: ") || lower.contains("<nmlx_")
+/// A line of vmkernel.log: `cpu12:2097768)`, with or without what stands before and an operation's id.
+fn is_at_cpu(line: &str) -> bool {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    line.match_indices(['c', 'C']).any(|(at, _)| {
+        let Some(rest) = line.get(at..at + 3).filter(|word| word.eq_ignore_ascii_case("cpu")).map(|_| &line[at + 3..])
+        else {
+            return false;
+        };
+        let (cpu, rest) = rest.split_at(digits(rest));
+        rest.strip_prefix(':').is_some_and(|rest| {
+            let (world, rest) = rest.split_at(digits(rest));
+            let operation = rest.get(..6).is_some_and(|word| word.eq_ignore_ascii_case(" opid="));
+            !cpu.is_empty() && !world.is_empty() && (rest.starts_with(')') || operation)
+        })
+    })
 }
+
+/// Groups of [`WORDS`].
+const VMWARE: u8 = 0;
+const VMKERNEL: u8 = 1;
+const CPU: u8 = 2;
+const POWER_ON: u8 = 3;
+const BOOT: u8 = 4;
+const MODULE: u8 = 5;
+const DUMP: u8 = 6;
+
+/// Words that tell a kind wherever they stand in a line.
+static WORDS: LazyLock<Needles> = LazyLock::new(|| {
+    const ALL: &[(u8, &[&str])] = &[
+        (
+            VMWARE,
+            &[
+                "| vmx|",
+                "| vcpu-",
+                "| mks|",
+                "| svga|",
+                ") vmx - ",
+                ") vmx ",
+                ") vcpu-",
+                ") mks - ",
+                ") svga - ",
+                "dict --- ",
+            ],
+        ),
+        // A driver's line comes without all that stands before it now and then.
+        (VMKERNEL, &[" vmkernel: ", " vmkwarning: ", "<nmlx_"]),
+        (CPU, &["cpu"]),
+        (
+            POWER_ON,
+            &[
+                "vim.fault.",
+                "power on failed",
+                "memory reservation (sched.mem.min)",
+                "is not a passthrough device",
+                "cannot be added when nested hardware-assisted",
+                "no pcie slot available",
+                "too many pci devices are already",
+            ],
+        ),
+        (BOOT, &["grub_cmdline", "boot_image=", "kernelopt=", "vfio-pci.ids="]),
+        (MODULE, &[" enabled = ", " options = '"]),
+        (DUMP, &["(vim."]),
+    ];
+    Needles::new(ALL.iter().flat_map(|(group, words)| words.iter().map(|word| (*word, *group))))
+});
 
 /// Begins of names that VMX files have.
 const VMX_KEYS: [&str; 55] = [

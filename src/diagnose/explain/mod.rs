@@ -280,9 +280,20 @@ fn read_parts(
             shell.add(part, &each);
         }
         let read = |kind| kinds.contains(&kind);
-        if read(Kind::Vmx) || read(Kind::Vmsd) {
+        let is_vmx = read(Kind::Vmx) || read(Kind::Vmsd);
+        let mut others = (!is_vmx).then(|| part.without_logs(&each)).flatten();
+        if is_vmx && kinds.iter().all(|kind| matches!(kind, Kind::Vmx | Kind::Vmsd | Kind::Shell)) {
             vmx::read(explained, bytes, lines.len() == part.lines.len(), &part.lines, read(Kind::Vmsd));
-        } else if let Some(part) = part.without_logs(&each) {
+        } else if is_vmx {
+            let of_vmx = kind::of_vmx(&part.lines, &each);
+            let own: Vec<_> =
+                part.lines.iter().zip(&of_vmx).filter(|(_, of_vmx)| **of_vmx).map(|(line, _)| line.clone()).collect();
+            vmx::read(explained, bytes, false, &own, read(Kind::Vmsd));
+            let rest: Vec<bool> =
+                of_vmx.iter().zip(&each).map(|(of_vmx, kind)| !of_vmx && !kind::is_log(*kind)).collect();
+            others = part.only(&rest);
+        }
+        if let Some(part) = others {
             tables::read(explained, host, &part);
         }
         if read(Kind::VimCmd) {

@@ -20,34 +20,40 @@ pub(super) struct Part<'a> {
     /// The line of the command, and the command.
     pub(super) command: Option<(u32, String)>,
     /// What stands below.
-    pub(super) lines: Vec<Line<'a>>,
+    pub(super) lines: Cow<'a, [Line<'a>]>,
 }
 
 impl<'a> Part<'a> {
     /// All lines as one part.
-    pub(super) fn whole(lines: &[Line<'a>]) -> Self {
-        Self { lines: lines.to_vec(), ..Self::default() }
+    pub(super) fn whole(lines: &'a [Line<'a>]) -> Self {
+        Self { lines: Cow::Borrowed(lines), ..Self::default() }
     }
 
     /// The part with lines of logs and errors blanked out, where each line is of the kind given: they are no rows and no
     /// keys. Nothing if it holds nothing else.
     pub(super) fn without_logs(&self, kinds: &[Option<Kind>]) -> Option<Self> {
-        let mut any = false;
-        let mut blanked = |line: &Cow<'a, str>, kind: Option<Kind>| {
-            if is_log(kind) {
-                return Cow::Borrowed("");
-            }
-            any |= !line.is_empty();
-            line.clone()
-        };
+        let kept: Vec<bool> = kinds.iter().map(|kind| !is_log(*kind)).collect();
+        self.only(&kept)
+    }
+
+    /// The part with lines blanked out that are not of these. Nothing if that leaves nothing.
+    pub(super) fn only(&self, kept: &[bool]) -> Option<Self> {
+        if !self.lines.iter().zip(kept).any(|((_, line), kept)| *kept && !line.is_empty()) {
+            return None;
+        }
+        let line = |line: &Cow<'a, str>, kept: bool| if kept { line.clone() } else { Cow::Borrowed("") };
         let lines: Vec<Line<'a>> =
-            self.lines.iter().zip(kinds).map(|((number, line), kind)| (*number, blanked(line, *kind))).collect();
-        any.then(|| Self { host: self.host.clone(), command: self.command.clone(), lines })
+            self.lines.iter().zip(kept).map(|((number, text), kept)| (*number, line(text, *kept))).collect();
+        Some(Self { host: self.host.clone(), command: self.command.clone(), lines: Cow::Owned(lines) })
     }
 }
 
 /// Takes a text apart. A prompt that is glued to the end of a line begins a part too.
-pub(super) fn parts<'a>(lines: &[Line<'a>]) -> Vec<Part<'a>> {
+pub(super) fn parts<'a>(lines: &'a [Line<'a>]) -> Vec<Part<'a>> {
+    if !lines.iter().any(|(_, line)| prompt(line).is_some()) {
+        let filled = lines.iter().any(|(_, line)| !line.trim().is_empty());
+        return if filled { vec![Part::whole(lines)] } else { Vec::new() };
+    }
     let mut all = vec![Part::default()];
     for (number, line) in lines {
         let mut rest: &str = line;
@@ -58,12 +64,12 @@ pub(super) fn parts<'a>(lines: &[Line<'a>]) -> Vec<Part<'a>> {
                 Some((at, _)) => command.split_at(at),
                 None => (command, ""),
             };
-            all.push(Part { host, command: Some((*number, command.trim().to_owned())), lines: Vec::new() });
+            all.push(Part { host, command: Some((*number, command.trim().to_owned())), ..Part::default() });
             rest = after;
         }
         if rest.len() == line.len() {
             if let Some(part) = all.last_mut() {
-                part.lines.push((*number, line.clone()));
+                part.lines.to_mut().push((*number, line.clone()));
             }
         } else {
             push(&mut all, *number, rest);
@@ -77,7 +83,7 @@ fn push(all: &mut [Part<'_>], number: u32, text: &str) {
     if let Some(part) = all.last_mut()
         && !text.trim().is_empty()
     {
-        part.lines.push((number, Cow::Owned(text.trim_end().to_owned())));
+        part.lines.to_mut().push((number, Cow::Owned(text.trim_end().to_owned())));
     }
 }
 
@@ -115,7 +121,8 @@ fn prompt(line: &str) -> Option<(&str, Option<String>, &str)> {
             return Some(("", None, command.trim_start()));
         }
     }
-    for mark in ["# ", "$ "] {
+    let named = ["# ", "$ "].into_iter().filter(|_| line.contains('@'));
+    for mark in named {
         if let Some((before, command)) = line.split_once(mark)
             && let Some((user, host)) = before.split_once('@')
             && !before.contains(' ')

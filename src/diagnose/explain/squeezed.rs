@@ -20,6 +20,11 @@ pub(super) fn squeezed(words: &str) -> String {
 }
 
 fn squeeze(line: &str, into: &mut String) {
+    if line.is_ascii() {
+        let kept = line.bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'*' && *byte != 0x0b);
+        into.extend(kept.map(|byte| char::from(byte.to_ascii_lowercase())));
+        return;
+    }
     into.extend(line.chars().filter(|c| !c.is_whitespace() && *c != '*').map(|c| c.to_ascii_lowercase()));
 }
 

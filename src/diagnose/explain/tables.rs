@@ -85,7 +85,7 @@ fn block_facts(explained: &mut Explained, host: Option<&str>, part: &Part<'_>, t
 
 /// A table of advanced settings as reports print it: name, description, value, default, bounds.
 fn markdown(explained: &mut Explained, part: &Part<'_>) {
-    for (number, line) in &part.lines {
+    for (number, line) in part.lines.iter() {
         let Some(inside) = line.trim().strip_prefix('|').and_then(|rest| rest.strip_suffix('|')) else { continue };
         let cells: Vec<&str> = inside.split('|').map(|cell| cell.trim().trim_matches('`').trim()).collect();
         let Some(name) = cells.first().map(|name| name.trim_start_matches('/').replace('/', ".")) else { continue };

@@ -78,7 +78,7 @@ const LONGEST_CAUSE: usize = 1200;
 /// Adds what a rule said of another line.
 fn merge(known: &mut Finding, other: Finding) {
     if !known.cause.contains(&other.cause) && known.cause.len() + other.cause.len() < LONGEST_CAUSE {
-        known.cause.push(' ');
+        known.cause.push_str("; ");
         known.cause.push_str(&other.cause);
     }
     super::add_evidence(known, other.evidence);

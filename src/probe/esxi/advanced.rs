@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::block::Block;
+use super::markdown;
 use super::reply::{self, Facts, command};
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
 use crate::probe::{Pace, Probe};
@@ -27,6 +28,7 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let [tagged, changed] = observations else { return Vec::new() };
     let mut facts = Facts::of(tagged);
     match reply::blocks(tagged) {
+        _ if reply::trouble(tagged).is_none() && of_markdown(&mut facts, &tagged.stdout, true) => {}
         Err(state) => {
             facts.say(&Entity::AdvancedSetting(Text::new(PVRDMA)), Attribute::SettingValue, Some(state), 0);
         }
@@ -35,6 +37,7 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let mut said = facts.said;
     let mut facts = Facts::of(changed);
     match reply::blocks(changed) {
+        _ if reply::trouble(changed).is_none() && of_markdown(&mut facts, &changed.stdout, false) => {}
         Err(state) => facts.say(&Entity::Host, Attribute::SettingValue, Some(state), 0),
         Ok(blocks) => settings(&mut facts, &blocks, |path| !path.eq_ignore_ascii_case(PVRDMA)),
     }
@@ -72,6 +75,29 @@ fn settings(facts: &mut Facts<'_>, blocks: &[Block<'_>], wanted: impl Fn(&str) -
         say(Attribute::SettingDefault, default, read);
         say(Attribute::SettingDescription, &["Description"], reply::text);
     }
+}
+
+/// Titles of tables that reports make of the settings, in their order where they have none.
+const TITLES: &[&str] = &["Name", "Description", "Value", "Default", "Min", "Max", "Valid"];
+
+/// The settings of a table of Markdown; false if the text is none. `tagged` wants the one of PVRDMA, else all others.
+fn of_markdown(facts: &mut Facts<'_>, text: &str, tagged: bool) -> bool {
+    let Some(table) = markdown::read(text, 1, TITLES) else { return false };
+    for row in table.rows() {
+        let Some(path) = table.get(row, &["Name", "Path", "Key", "Option"]).filter(|path| !path.is_empty()) else {
+            continue;
+        };
+        let path = path_of(path);
+        if path.eq_ignore_ascii_case(PVRDMA) != tagged {
+            continue;
+        }
+        let entity = Entity::AdvancedSetting(Text::new(&path));
+        let of = |names: &[&str]| table.get(row, names);
+        facts.say(&entity, Attribute::SettingValue, of(&["Value", "String Value", "Int Value"]).map(number), row.line);
+        facts.say(&entity, Attribute::SettingDefault, of(&["Default", "Default Value"]).map(number), row.line);
+        facts.say(&entity, Attribute::SettingDescription, of(&["Description"]).map(reply::text), row.line);
+    }
+    true
 }
 
 fn number(word: &str) -> State<Value> {
@@ -112,6 +138,28 @@ mod tests {
         let setting = Entity::AdvancedSetting(Text::new("/UserVars/SuppressShellWarning"));
         assert_eq!(shown(&facts, &setting, Attribute::SettingValue), "1");
         assert_eq!(shown(&facts, &setting, Attribute::SettingDefault), "0");
+    }
+
+    #[test]
+    fn a_report_in_markdown_says_the_same() {
+        let table = include_str!("../../../tests/fixtures/public/08-esxi-advanced-options-table.txt");
+        let facts = run(&PROBE, &[(table, "", 0), (table, "", 0)]);
+        let tag = Entity::AdvancedSetting(Text::new(PVRDMA));
+        assert_eq!(shown(&facts, &tag, Attribute::SettingValue), "<empty>", "an empty cell is a value");
+        let other = Entity::AdvancedSetting(Text::new("/Net/PTSwitchingTimeout"));
+        assert_eq!(shown(&facts, &other, Attribute::SettingValue), "20000");
+        let quoted = "| `/Net/PVRDMAVmknic` | `Vmknic for PVRDMA` | `vmk1` | `` |\n";
+        let facts = run(&PROBE, &[(quoted, "", 0), ("", "", 0)]);
+        assert_eq!(shown(&facts, &tag, Attribute::SettingValue), "vmk1");
+    }
+
+    #[test]
+    fn the_json_form_says_the_same() {
+        let json = r#"[{"Path": "/Net/PVRDMAVmknic", "Type": "string", "IntValue": 0, "StringValue": "vmk1", "DefaultStringValue": ""}]"#;
+        let facts = run(&PROBE, &[(json, "", 0), ("[]", "", 0)]);
+        let tag = Entity::AdvancedSetting(Text::new(PVRDMA));
+        assert_eq!(shown(&facts, &tag, Attribute::SettingValue), "vmk1");
+        assert_eq!(shown(&facts, &tag, Attribute::SettingDefault), "<empty>");
     }
 
     survives_damage!(PROBE, TAGGED, CHANGED);

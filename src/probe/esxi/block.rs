@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use super::json::{self, Json};
 use super::lines;
 
 /// One `Key: value` line.
@@ -78,6 +79,9 @@ impl<'a> Block<'a> {
 /// The blocks in `text`, of which the first line has the number `first`. A block without a title ends at an empty line
 /// behind which a key comes again that it has already.
 pub fn blocks(text: &str, first: u32) -> Vec<Block<'_>> {
+    if let Some((records, line)) = json::records(text, first) {
+        return records.iter().map(|record| of_record(record, line)).collect();
+    }
     let lines = lines_of(text, first);
     let base = lines.iter().map(|line| line.depth).min().unwrap_or(0);
     // Lines that stand furthest left are titles if most of them have something under them, else keys.
@@ -119,6 +123,35 @@ pub fn blocks(text: &str, first: u32) -> Vec<Block<'_>> {
     blocks
 }
 
+/// A record of the JSON form as a block without a title; all its fields stand on the line on which it begins.
+fn of_record<'a>(record: &Json<'a>, line: u32) -> Block<'a> {
+    let mut fields = Vec::new();
+    push_fields(&mut fields, record, line, 0);
+    Block { title: "", line, fields }
+}
+
+fn push_fields<'a>(fields: &mut Vec<Field<'a>>, record: &Json<'a>, line: u32, depth: usize) {
+    for (key, value) in record.fields() {
+        // A key that had to be unescaped is none that anybody asks for.
+        let Cow::Borrowed(key) = *key else { continue };
+        let cell = value.cell();
+        let nested = cell.is_none();
+        fields.push(Field { key, value: cell.unwrap_or_default(), line, depth, after_blank: false });
+        let records = match value {
+            Json::List(records) if nested => records.as_slice(),
+            value if nested => std::slice::from_ref(value),
+            _ => continue,
+        };
+        for record in records {
+            let at = fields.len();
+            push_fields(fields, record, line, depth + 1);
+            if let Some(first) = fields.get_mut(at) {
+                first.after_blank = true;
+            }
+        }
+    }
+}
+
 /// The one block of a `get`; an empty one if there is none.
 pub fn block(text: &str, first: u32) -> Block<'_> {
     blocks(text, first).into_iter().find(|block| !block.fields.is_empty()).unwrap_or_default()
@@ -139,14 +172,17 @@ fn lines_of(text: &str, first: u32) -> Vec<Line<'_>> {
     let mut found: Vec<Line<'_>> = Vec::with_capacity(text.len() / 24);
     let mut after_blank = false;
     let mut length = 0;
+    let mut blank_before = false;
     for (number, line) in (first..).zip(text.lines()) {
         let depth = lines::indent(line);
         let trimmed = line[depth..].trim_end();
+        let ends_in_blank = trimmed.len() < line[depth..].len();
         if trimmed.is_empty() {
             after_blank = true;
             length = 0;
             continue;
         }
+        let broken_at_blank = std::mem::replace(&mut blank_before, ends_in_blank);
         let before = std::mem::replace(&mut length, if wrapped { line.chars().count() } else { 0 });
         // A key is never broken off so that three blanks stand before the rest.
         let is_rest = wrapped && !after_blank && depth < 3 && before > 0 && lines::is_rest_of(before, line);
@@ -156,7 +192,7 @@ fn lines_of(text: &str, first: u32) -> Vec<Line<'_>> {
             if let Some(above) = found.last_mut() {
                 let whole = above.whole.get_or_insert_with(|| above.text.to_owned());
                 // A line of the full width was broken in the middle of a word, or behind the blank that `trim_end` took.
-                if before < lines::WRAP || depth > 0 {
+                if before < lines::WRAP || depth > 0 || broken_at_blank {
                     whole.push(' ');
                 }
                 whole.push_str(trimmed);
@@ -249,5 +285,17 @@ mod tests {
         assert_eq!(whole.get(&["Advertised Link Modes"]), long.split_once(": ").map(|(_, value)| value));
         assert_eq!(whole.get(&["Next"]), Some("x"));
         assert_eq!(whole.all().len(), 3);
+    }
+
+    #[test]
+    fn a_blank_at_the_place_where_it_was_broken_stays() {
+        // The blank is the last character of the line of 72, or the first of the next one.
+        for words in [50, 51] {
+            let value = format!("{} end of it", "x".repeat(words));
+            let long = format!("   Advertised Modes: {value}");
+            assert!(long[..73].trim_end().len() < 73, "{words}");
+            let text = format!("   Name: vmnic0\n{}\n{}\n   Next: x\n", &long[..72], &long[72..]);
+            assert_eq!(block(&text, 1).get(&["Advertised Modes"]), Some(&*value), "{words}");
+        }
     }
 }

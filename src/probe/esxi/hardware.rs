@@ -56,6 +56,12 @@ fn host(observation: &Observation, wanted: &[(Attribute, &str, Convert)]) -> Vec
     let mut facts = Facts::of(observation);
     let trouble = reply::trouble(observation);
     let block = block::block(&observation.stdout, 1);
+    // An answer with none of the keys is no host without memory.
+    let trouble = trouble.or_else(|| {
+        let is_known = wanted.iter().any(|(_, key, _)| block.anywhere(&[key]).is_some());
+        let line = observation.stdout.lines().map(str::trim).find(|line| !line.is_empty())?;
+        (!is_known).then(|| reply::not_understood(line))
+    });
     for (attribute, key, convert) in wanted {
         match (&trouble, block.anywhere(&[key])) {
             (Some(state), _) => facts.say(&Entity::Host, *attribute, Some(state.clone()), 0),
@@ -69,11 +75,14 @@ fn host(observation: &Observation, wanted: &[(Attribute, &str, Convert)]) -> Vec
 /// A graphics device that is passed through can be absent from this list: the list of PCI functions is the base.
 fn device_facts(observation: &Observation) -> Vec<Fact> {
     let mut facts = Facts::of(observation);
-    if let Some(state) = reply::trouble(observation) {
-        facts.say(&Entity::Host, Attribute::GraphicsType, Some(state), 0);
-        return facts.said;
-    }
-    for block in block::blocks(&observation.stdout, 1) {
+    let blocks = match reply::blocks(observation) {
+        Ok(blocks) => blocks,
+        Err(state) => {
+            facts.say(&Entity::Host, Attribute::GraphicsType, Some(state), 0);
+            return facts.said;
+        }
+    };
+    for block in blocks {
         let Some(address) = PciAddress::of(block.title).or_else(|| PciAddress::of(block.get(&["Address"])?)) else {
             continue;
         };
@@ -132,6 +141,15 @@ mod tests {
         assert!(of(Attribute::GraphicsType).starts_with("<not published by this version"));
         assert_eq!(of(Attribute::ProcessorCores), "64");
         assert_eq!(of(Attribute::DefaultGraphicsType), "absent");
+        let facts = run(&PROBE, &[("who knows\n", "", 0), ("", "", 0), ("who knows\n", "", 0), ("", "", 0)]);
+        for attribute in [Attribute::MemoryTotal, Attribute::GraphicsType] {
+            assert!(shown(&facts, &Entity::Host, attribute).contains("not understood: who knows"));
+        }
+        let json = r#"{"NUMANodeCount": 2, "PhysicalMemory": 17169526784, "ReliableMemory": 0}"#;
+        let facts = run(&PROBE, &[(json, "", 0), ("", "", 0), ("[]", "", 0), ("", "", 0)]);
+        assert_eq!(shown(&facts, &Entity::Host, Attribute::NumaNodeCount), "2");
+        assert_eq!(shown(&facts, &Entity::Host, Attribute::MemoryTotal), "17169526784");
+        assert_eq!(shown(&facts, &Entity::Host, Attribute::GraphicsType), "absent");
     }
 
     survives_damage!(PROBE, MEMORY_TEXT, PROCESSOR_TEXT, DEVICES, GRAPHICS_TEXT);

@@ -3,6 +3,7 @@
 
 use super::block::{self, Block};
 use super::each::Item;
+use super::json;
 use super::table::Table;
 use crate::fabric::observation::is_permission_error;
 use crate::fabric::{Attribute, Entity, Fact, Observation, Outcome, State, Text, Value};
@@ -130,6 +131,10 @@ pub fn blocks(observation: &Observation) -> Result<Vec<Block<'_>>, State<Value>>
         return Err(state);
     }
     let blocks = block::blocks(&observation.stdout, 1);
+    // `[]` is the JSON form of nothing.
+    if blocks.is_empty() && json::records(&observation.stdout, 1).is_some() {
+        return Ok(blocks);
+    }
     if blocks.iter().all(|block| block.all().is_empty()) {
         nothing_in(&observation.stdout)?;
     }

@@ -1,8 +1,12 @@
 //! Tables of `esxcli`: a line of titles, a line of dashes (the rule), rows. Only the rule says where a column begins:
 //! titles and cells hold blanks, numbers and booleans stand at the right end of their column, and a last cell may run
 //! past its dashes. A cell that is wider than its column pushes the rest of its row to the right.
+//!
+//! The JSON form of the same command and the tables of Markdown that people make of it are read too.
 
+use super::json::{self, Json};
 use super::lines::{self, WRAP};
+use super::markdown;
 
 /// A table as it was printed.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +45,12 @@ impl Table {
 
     /// The same where `begins` says which row begins a record; any other is appended to the cells above it.
     pub fn read_rows(text: &str, first: u32, known: &[&str], begins: impl Fn(&Row) -> bool) -> Option<Self> {
+        if let Some((records, line)) = json::records(text, first) {
+            return Some(Self::of_records(&records, line));
+        }
+        if let Some(table) = markdown::read(text, first, known) {
+            return Some(table);
+        }
         let lines = mended(text, first);
         let head = match lines.iter().position(|line| is_rule(&line.text)) {
             Some(at) if at > 0 => Some(Head::by_rule(&lines, at)),
@@ -54,6 +64,31 @@ impl Table {
         let lines = mended(text, first);
         let rules = (1..lines.len()).filter(|at| is_rule(&lines[*at].text));
         rules.map(|at| Self::below(&lines, Head::by_rule(&lines, at), &|row| !row.cell(0).is_empty())).collect()
+    }
+
+    /// A table with these titles and rows, each with its line.
+    pub(super) fn of(titles: Vec<String>, rows: impl IntoIterator<Item = (u32, Vec<String>)>) -> Self {
+        let row = |(line, cells): (u32, Vec<String>)| Row { line, raw: cells.join("  "), cells };
+        Self { titles, rows: rows.into_iter().map(row).collect() }
+    }
+
+    /// The records of the JSON form, which all stand on the line on which it begins: their keys are the titles.
+    fn of_records(records: &[Json<'_>], line: u32) -> Self {
+        let mut titles: Vec<String> = Vec::new();
+        for (key, _) in records.iter().flat_map(|record| record.fields()) {
+            if !titles.iter().any(|title| title == key) {
+                titles.push(key.to_string());
+            }
+        }
+        let cells = |record: &Json<'_>| {
+            let cell = |title: &String| {
+                let value = record.fields().iter().find(|(key, _)| key == title);
+                value.and_then(|(_, value)| value.cell()).unwrap_or_default().into_owned()
+            };
+            (line, titles.iter().map(cell).collect())
+        };
+        let rows: Vec<(u32, Vec<String>)> = records.iter().map(cells).collect();
+        Self::of(titles, rows)
     }
 
     fn below(lines: &[Line], head: Head, begins: &impl Fn(&Row) -> bool) -> Self {

@@ -180,7 +180,9 @@ fn sound_files_have_neither_error_nor_warning() {
         let found = findings(sample.text.as_bytes());
         let grave: Vec<_> = found.iter().filter(|one| one.rule.severity > Severity::Info).collect();
         assert!(grave.is_empty(), "{grave:#?}");
-        assert_eq!(power_on(sample.text.as_bytes(), Some(&samples::host())).verdict, Verdict::Starts);
+        // No host tells what is left of its GPUs.
+        let expected = if sample.text.contains(".vgpu") { Verdict::Unknown } else { Verdict::Starts };
+        assert_eq!(power_on(sample.text.as_bytes(), Some(&samples::host())).verdict, expected);
     }
 }
 

@@ -81,8 +81,8 @@ fn shows(scenario: &str, shown: &[Shown<'_>]) -> Json {
         }
         other
     };
-    for place in 0..2 {
-        assert_eq!(says(healthy, place, false), Vec::<String>::new(), "{} is sound without it", HOSTS[place]);
+    for (place, host) in HOSTS.iter().enumerate() {
+        assert_eq!(says(healthy, place, false), Vec::<String>::new(), "{host} is sound without it");
     }
     let ill: Vec<usize> = (0..2).filter(|&place| says(&document, place, true).is_empty()).collect();
     assert_eq!(ill.len(), 1, "{scenario}: {:?} and {:?}", says(&document, 0, true), says(&document, 1, true));

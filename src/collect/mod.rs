@@ -17,6 +17,7 @@ pub mod privilege;
 pub mod process_group;
 pub(crate) mod reason;
 pub mod rhythm;
+pub mod round;
 pub mod rounds;
 pub mod sampler;
 pub mod schedule;

@@ -153,7 +153,7 @@ async fn the_command_of_the_target_gives_the_password_for_both_methods() {
         let attempt = Try::at(&server).with_command(&["printf", "%s\\nrest\\n", "right"]);
         for _ in 0..3 {
             let connected = attempt.alone().await.expect("nobody is needed");
-            assert!(connected.described().ends_with(", password of printf"), "{}", connected.described());
+            assert!(connected.described().ends_with(", password that printf printed"), "{}", connected.described());
         }
         assert_eq!(told(server.got()), got(&["right", "right", "right"], 0));
     }

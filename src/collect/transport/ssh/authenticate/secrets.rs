@@ -63,7 +63,7 @@ impl Given {
     pub fn label(&self) -> String {
         match &self.from {
             SecretFrom::Typed => "password".to_owned(),
-            SecretFrom::Command(program) => format!("password of {program}"),
+            SecretFrom::Command(program) => format!("password that {program} printed"),
         }
     }
 }

@@ -15,10 +15,11 @@ use crate::probe::{Listing, Pace, Probe, Read, Source, Word};
 const fn counters(
     name: &'static str,
     title: &'static str,
+    pace: Pace,
     sources: &'static [Source],
     parse: fn(&[Arc<Observation>]) -> Vec<Fact>,
 ) -> Probe {
-    Probe { name, title, privilege_adds: "", pace: Pace::Medium, sources, parse }
+    Probe { name, title, privilege_adds: "", pace, sources, parse }
 }
 
 /// The source of such a probe. The time of each read is told with it, for the rates.
@@ -30,6 +31,8 @@ const fn counted(name: &'static str, of: Listing, argv: &'static [Word]) -> Sour
 pub const RDMA: Probe = counters(
     "esxi.rdma-statistics",
     "statistics of RDMA devices (of all VMs together)",
+    // Curves are made of these: among what waits for the host's time they come first.
+    Pace::Fast,
     &[counted("esxi.rdma-stats", Listing::RdmaDevices, argv!["esxcli" "rdma" "device" "stats" "get" "-d"; item])],
     parse_blocks,
 );
@@ -38,6 +41,7 @@ pub const RDMA: Probe = counters(
 pub const NICS: Probe = counters(
     "esxi.nic-statistics",
     "statistics of physical adapters",
+    Pace::Fast,
     &[counted("esxi.nic-stats", Listing::Uplinks, argv!["esxcli" "network" "nic" "stats" "get" "-n"; item])],
     parse_blocks,
 );
@@ -46,6 +50,7 @@ pub const NICS: Probe = counters(
 pub const PRIVATE: Probe = counters(
     "esxi.nic-private-statistics",
     "pause, flow control and errors as drivers count them",
+    Pace::Medium,
     &[counted(
         "esxi.nic-privstats",
         Listing::Uplinks,

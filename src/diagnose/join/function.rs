@@ -197,8 +197,8 @@ pub(super) fn of_guest(view: View<'_>, guest: &TargetId, first: usize, joined: &
         .on(guest)
         .functions
         .iter()
-        .cloned()
         .filter(|id| !ids(id).is_some_and(|(vendor, _)| vendor == "15ad" || vendor == "8086"))
+        .cloned()
         .collect();
     let backed: Vec<(usize, EntityId)> = joined
         .chains

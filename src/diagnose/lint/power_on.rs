@@ -92,7 +92,7 @@ impl PowerOn {
         }
         let is_read = subject.host.is_some_and(|host| host.functions.is_some());
         let (asked, shares) = asked(subject);
-        if !is_read && !(asked.is_empty() && shares.is_empty()) {
+        if !is_read && (!asked.is_empty() || !shares.is_empty()) {
             return Self::unknown(format!(
                 "it needs {} of its host, and what the host has is not known (--host or --snapshot tells)",
                 asked.into_iter().chain(shares).collect::<Vec<_>>().join(", ")

@@ -4,6 +4,7 @@
 use super::block::{self, Block};
 use super::each::Item;
 use super::json;
+use super::markdown;
 use super::table::Table;
 use crate::fabric::observation::is_permission_error;
 use crate::fabric::{Attribute, Entity, Fact, Observation, Outcome, State, Text, Value};
@@ -117,7 +118,8 @@ pub fn table_of(item: &Item<'_>, command: &str, titles: &[&str], keys: &[&str]) 
 }
 
 fn table_in(text: &str, first: u32, titles: &[&str], keys: &[&str]) -> Result<Table, State<Value>> {
-    match Table::read(text, first, titles) {
+    // Reports of people have tables of Markdown.
+    match markdown::read(text, first, titles).or_else(|| Table::read(text, first, titles)) {
         Some(table) if table.rows().is_empty() || table.column(keys).is_some() => Ok(table),
         Some(table) => Err(not_understood(&table.titles().join(" | "))),
         None => nothing_in(text).map(|()| Table::default()),

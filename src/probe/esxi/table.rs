@@ -2,11 +2,10 @@
 //! titles and cells hold blanks, numbers and booleans stand at the right end of their column, and a last cell may run
 //! past its dashes. A cell that is wider than its column pushes the rest of its row to the right.
 //!
-//! The JSON form of the same command and the tables of Markdown that people make of it are read too.
+//! The JSON form of the same command is read too.
 
 use super::json::{self, Json};
 use super::lines::{self, WRAP};
-use super::markdown;
 
 /// A table as it was printed.
 #[derive(Clone, Debug, Default)]
@@ -48,9 +47,6 @@ impl Table {
         if let Some((records, line)) = json::records(text, first) {
             return Some(Self::of_records(&records, line));
         }
-        if let Some(table) = markdown::read(text, first, known) {
-            return Some(table);
-        }
         let lines = mended(text, first);
         let head = match lines.iter().position(|line| is_rule(&line.text)) {
             Some(at) if at > 0 => Some(Head::by_rule(&lines, at)),
@@ -75,7 +71,7 @@ impl Table {
     /// The records of the JSON form, which all stand on the line on which it begins: their keys are the titles.
     fn of_records(records: &[Json<'_>], line: u32) -> Self {
         let mut titles: Vec<String> = Vec::new();
-        for (key, _) in records.iter().flat_map(|record| record.fields()) {
+        for (key, _) in records.iter().flat_map(Json::fields) {
             if !titles.iter().any(|title| title == key) {
                 titles.push(key.to_string());
             }

@@ -191,14 +191,13 @@ fn the_arithmetic_of_the_window_is_the_one_by_hand() {
     // One A100 of 40 GB: 64 GiB and 32 MiB are 65568 MiB, 32 MiB more than a window of 64 GB holds; 64.03 GiB are above
     // the power of two 64, so 128; 65568 MiB are 16785408 pages of 4 KiB.
     let a100 = |count: u32, window: &str| {
-        let devices: String = (0..count)
-            .map(|n| {
-                format!(
-                    "pciPassthru{n}.present = \"TRUE\"\npciPassthru{n}.id = \"00000:17{n}:00.0\"\n\
-                     pciPassthru{n}.deviceId = \"0x20f1\"\npciPassthru{n}.vendorId = \"0x10de\"\n"
-                )
-            })
-            .collect();
+        let device = |n: u32| {
+            format!(
+                "pciPassthru{n}.present = \"TRUE\"\npciPassthru{n}.id = \"00000:17{n}:00.0\"\n\
+                 pciPassthru{n}.deviceId = \"0x20f1\"\npciPassthru{n}.vendorId = \"0x10de\"\n"
+            )
+        };
+        let devices = (0..count).map(device).collect::<Vec<_>>().concat();
         format!(
             "firmware = \"efi\"\npciPassthru.use64bitMMIO = \"TRUE\"\npciPassthru.64bitMMIOSizeGB = \"{window}\"\n{devices}"
         )

@@ -139,10 +139,14 @@ fn hidden(line: &str, open: &mut Open) -> Vec<Range<usize>> {
     let mut from = 0;
     if open.key || line.contains("-----BEGIN") && line.contains("PRIVATE KEY") {
         open.key = !line.contains("-----END");
-        return vec![0..line.len()];
+        found.push(0..line.len());
+        return found;
     }
     if let Some(quote) = open.quote {
-        let Some(end) = line.find(quote) else { return vec![0..line.len()] };
+        let Some(end) = line.find(quote) else {
+            found.push(0..line.len());
+            return found;
+        };
         open.quote = None;
         found.push(0..end);
         from = end;
@@ -260,13 +264,14 @@ fn value(line: &str, from: usize, open: &mut Open) -> Range<usize> {
             open.value = true;
             start..start
         }
-        Some(quote @ ('"' | '\'')) => match line[start + 1..].find(quote) {
-            Some(length) => start..word_end(line, start + 1 + length + 1),
-            None => {
+        Some(quote @ ('"' | '\'')) => {
+            if let Some(length) = line[start + 1..].find(quote) {
+                start..word_end(line, start + 1 + length + 1)
+            } else {
                 open.quote = Some(quote);
                 start..line.len()
             }
-        },
+        }
         _ => start..word_end(line, start),
     }
 }

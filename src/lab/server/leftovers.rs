@@ -37,8 +37,9 @@ pub fn remove(within: &Path) {
 /// True for a folder of our own user (no link to one) whose owner is told and is gone.
 fn is_left(folder: &Path) -> bool {
     let is_own = |path: &Path| {
-        path.symlink_metadata()
-            .is_ok_and(|metadata| metadata.uid() == geteuid().as_raw() && metadata.mode() & 0o077 == 0)
+        path.symlink_metadata().is_ok_and(|metadata| {
+            metadata.uid() == geteuid().as_raw() && [0o600, 0o700].contains(&(metadata.mode() & 0o777))
+        })
     };
     if !folder.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) || !is_own(folder) {
         return false;

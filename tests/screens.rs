@@ -163,7 +163,7 @@ fn help_in_a_replay_begins_with_its_keys() {
     act(&mut model, &["panel-live", "help"]);
     model.mode = Mode::Replay(Box::new(Replay {
         position: std::time::Duration::ZERO,
-        length: std::time::Duration::from_secs(60),
+        length: std::time::Duration::from_mins(1),
         speed: Speed::default(),
         paused: true,
         following: false,

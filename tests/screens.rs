@@ -20,7 +20,8 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use rdmascope::app::action;
-use rdmascope::app::{Connection, Message, Model, Problem, Prompt, PromptKind, UnknownHostKey, update};
+use rdmascope::app::mode::Speed;
+use rdmascope::app::{Connection, Message, Mode, Model, Problem, Prompt, PromptKind, Replay, UnknownHostKey, update};
 use rdmascope::fabric::{TargetId, Text};
 use rdmascope::tui::paint::Paint;
 use rdmascope::tui::{GlyphSet, Glyphs, Keymap, Theme, Typed, view};
@@ -156,6 +157,26 @@ fn help_from_the_live_key_map() {
     let mut model = running();
     act(&mut model, &["panel-live", "help"]);
     insta::assert_snapshot!(shown(&mut model, 80, 24));
+}
+
+#[test]
+fn help_in_a_replay_begins_with_its_keys() {
+    let mut model = running();
+    act(&mut model, &["panel-live", "help"]);
+    model.mode = Mode::Replay(Box::new(Replay {
+        position: std::time::Duration::ZERO,
+        length: std::time::Duration::from_mins(1),
+        speed: Speed::default(),
+        paused: true,
+        following: false,
+        entry: None,
+        notice: None,
+    }));
+    let screen = shown(&mut model, 80, 24);
+    let first = screen
+        .lines()
+        .find_map(|line| ["In a replay", "In Live", "Everywhere"].into_iter().find(|title| line.contains(title)));
+    assert_eq!(first, Some("In a replay"), "{screen}");
 }
 
 #[test]

@@ -109,6 +109,20 @@ impl Job {
     }
 }
 
+/// Places on a screen count from 1; a terminal, or somebody's keys, may say 0 all the same.
+#[test]
+fn a_mouse_report_of_no_place_harms_nothing() {
+    let home = home();
+    let mut console = console(&home, &[]);
+    for report in ["\x1b[<0;0;0M", "\x1b[<0;0;0m", "\x1b[<64;0;5M", "\x1b[M   ", "\x1b[0;0R", "\x1b[32;0;0M"] {
+        console.keys(report);
+    }
+    console.keys(words::HELP);
+    console.wait_for("the help", PATIENCE, |view| view.has(words::HELP_TITLE));
+    console.keys(&format!("q{}", words::QUIT));
+    assert_eq!(console.wait_for_end(PATIENCE).exit_code(), 0);
+}
+
 #[test]
 #[allow(clippy::redundant_closure_for_method_calls, reason = "the method is not general enough")]
 fn it_starts_and_leaves_without_a_trace_and_never_asks_the_terminal_anything() {

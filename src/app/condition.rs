@@ -83,9 +83,16 @@ pub fn of_target(model: &Model, id: &TargetId) -> Condition {
             None if target.last_sample.is_none() && target.last_report.is_none() => {
                 Condition::new("reading", Gravity::Unknown)
             }
+            None if is_slow(target, model.options.period) => Condition::new("slow", Gravity::Warning),
             None => Condition::new("ok", Gravity::Good),
         },
     }
+}
+
+/// True for a target that answers, but late: its last tick took longer than the pace of samples, or a read did not end in
+/// time when it was tried last.
+pub fn is_slow(target: &Target, period: std::time::Duration) -> bool {
+    target.round_trip.is_some_and(|round_trip| round_trip > period) || !target.late.is_empty()
 }
 
 /// True if the values of a target are too old to be trusted, for whatever cause.
@@ -209,4 +216,56 @@ pub fn tally(model: &Model) -> Tally {
         }
     }
     tally
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::super::model::{Options, TargetKind};
+    use super::super::{Message, update};
+    use super::*;
+    use crate::fabric::{Observation, Outcome, Report, Sample, SourceId};
+
+    #[test]
+    fn a_target_that_answers_late_is_slow_until_it_answers_in_time() {
+        let id = TargetId::new("guest-a");
+        let at = |second| Timestamp::from_second(second).expect("a small number");
+        let mut model = Model::new(vec![(id.clone(), Target::new(TargetKind::Linux))], Options::default(), at(0));
+        let connection = Connection::Connected { since: at(0), via: "x".into() };
+        update(&mut model, Message::Connection { target: id.clone(), at: at(0), connection });
+        let word = |model: &Model| of_target(model, &id).word;
+        let sample = |model: &mut Model, second: u32, milliseconds| {
+            let sample = Sample {
+                target: id.clone(),
+                at: at(second.into()),
+                round_trip: Duration::from_millis(milliseconds),
+                uptime_centiseconds: u64::from(second) * 100,
+                boot_id: None,
+                counters: vec![],
+                gauges: vec![],
+                facts: vec![],
+                observation: None,
+                clock_offset_ms: None,
+            };
+            update(model, Message::Sample(sample));
+        };
+        let report = |model: &mut Model, second, outcome| {
+            let observation = Observation { target: id.clone(), ..Observation::of_text("linux.x", "") };
+            let observations = vec![Arc::new(observation.with_outcome(outcome))];
+            let report = Report { target: id.clone(), probe: SourceId::new("linux.x"), observations, facts: vec![] };
+            update(model, Message::Report { at: at(second), report });
+        };
+        sample(&mut model, 1, 3);
+        assert_eq!(word(&model), "ok");
+        sample(&mut model, 2, 1_900);
+        assert_eq!(word(&model), "slow", "longer than the pace of samples");
+        sample(&mut model, 3, 3);
+        assert_eq!(word(&model), "ok");
+        report(&mut model, 3, Outcome::TimedOut);
+        assert_eq!(word(&model), "slow");
+        report(&mut model, 4, Outcome::Exit(1));
+        assert_eq!(word(&model), "ok", "it ended, if not well");
+    }
 }

@@ -129,6 +129,10 @@ pub fn value(attribute: Attribute, value: &Value) -> String {
         (Unit::Megahertz, Value::Count(count)) => format!("{count} MHz"),
         (Unit::Mebibytes, Value::Count(count)) => format!("{count} MiB"),
         (Unit::Milliseconds, Value::Count(count)) => format!("{count} ms"),
+        // The kernel's number for a function of which its firmware says nothing.
+        (_, Value::Text(_) | Value::Signed(_)) if attribute == Attribute::NumaNode && value.to_string() == "-1" => {
+            "not told by the firmware".to_owned()
+        }
         _ => value.to_string(),
     }
 }
@@ -137,6 +141,9 @@ pub fn value(attribute: Attribute, value: &Value) -> String {
 pub fn state(attribute: Attribute, state: &State<Value>) -> String {
     match state {
         State::Known(known) => value(attribute, known),
+        State::Empty if matches!(attribute, Attribute::MtuPersistence | Attribute::AddressPersistence) => {
+            "not set by any file".to_owned()
+        }
         missing => missing.why().unwrap_or_default(),
     }
 }
@@ -186,5 +193,9 @@ mod tests {
         assert_eq!(value(Attribute::Mtu, &Value::Count(9000)), "9000");
         assert_eq!(value(Attribute::Speed, &Value::Count(100_000_000_000)), "100 Gb/s");
         assert_eq!(value(Attribute::Swappiness, &Value::Count(60)), "60");
+        assert_eq!(value(Attribute::NumaNode, &Value::from("-1")), "not told by the firmware");
+        assert_eq!(value(Attribute::NumaNode, &Value::Signed(-1)), "not told by the firmware");
+        assert_eq!(value(Attribute::NumaNode, &Value::from("1")), "1");
+        assert_eq!(state(Attribute::MtuPersistence, &State::Empty), "not set by any file");
     }
 }

@@ -62,6 +62,15 @@ pub struct Target {
     pub round_trip: Option<Duration>,
     /// How far its wall clock is ahead of ours, in milliseconds.
     pub clock_offset_ms: Option<i64>,
+    /// By how much that may be wrong: half of the quickest way there and back.
+    #[serde(default)]
+    pub clock_within: Option<Duration>,
+    /// The quickest tick of this connection, there and back.
+    #[serde(default)]
+    pub quickest: Option<Duration>,
+    /// Probes of which a source did not answer in time when they were read last.
+    #[serde(default)]
+    pub late: BTreeSet<SourceId>,
     /// How many samples were dropped because the screen did not keep up.
     pub dropped: u64,
     /// Probes that have reported since the target is known: what is missing was not read yet.
@@ -84,6 +93,9 @@ impl Target {
             last_report: None,
             round_trip: None,
             clock_offset_ms: None,
+            clock_within: None,
+            quickest: None,
+            late: BTreeSet::new(),
             dropped: 0,
             read: BTreeSet::new(),
             staleness: Staleness::default(),

@@ -15,8 +15,8 @@ use super::screen::{Overlay, Purpose};
 use super::{pointer, questions, reconfigure};
 use crate::fabric::series::{GaugeValue, Incident};
 use crate::fabric::{
-    Attribute, Change, Entity, EntityId, QueuePairState, Report, Sample, SourceId, State, TargetId, Text, Timestamp,
-    Value,
+    Attribute, Change, Entity, EntityId, Outcome, QueuePairState, Report, Sample, SourceId, State, TargetId, Text,
+    Timestamp, Value,
 };
 use crate::probe::esxi::counting;
 use crate::probe::linux::kernel_log::{self, Unstamped};
@@ -133,6 +133,9 @@ fn connected(model: &mut Model, id: &TargetId, at: Timestamp, connection: &Conne
         Connection::Connected { via, .. } => {
             target.staleness.now = false;
             target.told_problem = None;
+            target.quickest = None;
+            target.round_trip = None;
+            target.late.clear();
             (Severity::Info, format!("connected: {via}"))
         }
         Connection::BackingOff { problem, .. } => {
@@ -175,6 +178,11 @@ fn reported(model: &mut Model, at: Timestamp, report: &Report) {
     if let Some(target) = model.targets.get_mut(&report.target) {
         target.last_report = Some(at);
         target.read.insert(report.probe.clone());
+        if report.observations.iter().any(|read| read.outcome == Outcome::TimedOut) {
+            target.late.insert(report.probe.clone());
+        } else {
+            target.late.remove(&report.probe);
+        }
         if target.kind == TargetKind::Unknown {
             target.kind = kind_of(&report.probe);
         }
@@ -246,8 +254,10 @@ fn sampled(model: &mut Model, sample: &Sample) {
     let Some(target) = model.targets.get_mut(&sample.target) else { return };
     target.last_sample = Some(sample.at);
     target.round_trip = Some(sample.round_trip);
+    target.quickest = Some(target.quickest.map_or(sample.round_trip, |quickest| quickest.min(sample.round_trip)));
     if sample.clock_offset_ms.is_some() {
         target.clock_offset_ms = sample.clock_offset_ms;
+        target.clock_within = target.quickest.map(|quickest| quickest / 2);
     }
     let recovered = std::mem::take(&mut target.staleness.now);
     let told = std::mem::take(&mut target.staleness.told);

@@ -12,6 +12,10 @@ mod jumps;
 mod locked_keys;
 mod lockout;
 mod login;
+mod plain;
 mod proxies;
+#[allow(dead_code)] // these tests use a part of it
+#[path = "../support/pty.rs"]
+mod pty;
 mod secrets;
 mod server;

@@ -73,16 +73,23 @@ async fn a_command_that_leads_nowhere_is_told_with_its_last_words() {
         proxy_command: Some(format!("sh -c 'echo $$ > {}; exec sleep 1000'", pid.display())),
         ..server.settings()
     };
-    // Time enough for it to write its number.
-    let long = std::time::Duration::from_secs(2);
     let last_words = std::time::Duration::from_millis(500);
-    let deadlines = Deadlines { tcp: long / 2, handshake: long, last_words, ..Deadlines::default() };
-    let error = connect_route(vec![settings], &None, deadlines).await.expect_err("it hangs");
-    assert!(
-        matches!(error.failure, Failure::ProxyCommand { end: ProxyEnd::Ended { status: None, .. }, .. }),
-        "{error:?}"
-    );
-    let running = std::fs::read_to_string(&pid).expect("it ran");
+    // It is tried with ever more time until that was enough for the shell to write its number.
+    let mut seconds = 1;
+    let running = loop {
+        let handshake = std::time::Duration::from_secs(seconds);
+        let deadlines = Deadlines { tcp: handshake, handshake, last_words, ..Deadlines::default() };
+        let error = connect_route(vec![settings.clone()], &None, deadlines).await.expect_err("it hangs");
+        assert!(
+            matches!(error.failure, Failure::ProxyCommand { end: ProxyEnd::Ended { status: None, .. }, .. }),
+            "{error:?}"
+        );
+        match std::fs::read_to_string(&pid) {
+            Ok(number) if number.ends_with('\n') => break number,
+            _ => seconds *= 2,
+        }
+        assert!(seconds <= 64, "it never ran");
+    };
     eventually("the command is ended", || !is_running(running.trim())).await;
 }
 

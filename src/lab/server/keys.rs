@@ -11,6 +11,8 @@ use russh::keys::ssh_key::LineEnding;
 use russh::keys::{Algorithm, EcdsaCurve, PrivateKey, PublicKey};
 use tempfile::TempDir;
 
+use super::leftovers;
+
 /// A fresh host key for a machine. They are of several kinds, so that each is exercised; `fips` leaves out what FIPS 140
 /// does not know.
 pub fn host_key(machine: &str, fips: bool) -> io::Result<PrivateKey> {
@@ -49,12 +51,16 @@ pub struct Entry {
 }
 
 impl Credential {
-    /// A fresh key in a fresh folder.
+    /// A fresh key in a fresh folder. Folders that labs of earlier processes left behind go.
     pub fn new() -> io::Result<Self> {
+        leftovers::remove(&std::env::temp_dir());
         let folder =
-            tempfile::Builder::new().prefix("rdmascope-lab-").permissions(Permissions::from_mode(0o700)).tempdir()?;
+            tempfile::Builder::new().prefix(leftovers::PREFIX).permissions(Permissions::from_mode(0o700)).tempdir()?;
         let key = fresh(Algorithm::Ed25519)?;
         let credential = Self { folder, key };
+        if let Some(owner) = leftovers::owner() {
+            credential.write(leftovers::OWNER_FILE, owner.as_bytes())?;
+        }
         let text = credential.key.to_openssh(LineEnding::LF).map_err(io::Error::other)?;
         credential.write("id_ed25519", text.as_bytes())?;
         Ok(credential)
@@ -137,7 +143,7 @@ mod tests {
         let entry = Entry { name: "pv-b".to_owned(), user: "root", port: 4711, key: key.public_key().clone() };
         let text = one.write_files(&[entry]).expect("files");
         assert!(text.contains("Host pv-b\n  HostName 127.0.0.1\n  Port 4711\n  User root\n"), "{text}");
-        for name in ["id_ed25519", "known_hosts", "ssh_config"] {
+        for name in ["id_ed25519", "known_hosts", "ssh_config", leftovers::OWNER_FILE] {
             let mode = std::fs::metadata(one.folder().join(name)).expect("a file").permissions().mode();
             assert_eq!(mode & 0o777, 0o600, "{name}");
         }

@@ -7,6 +7,7 @@
 
 pub mod command;
 pub mod keys;
+pub mod leftovers;
 mod line;
 pub mod logins;
 pub mod print;

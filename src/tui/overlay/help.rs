@@ -19,7 +19,9 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, 
         Focus::Panel => model.screen.panel.context(),
     };
     let columns = area.width.saturating_sub(4).min(100);
-    let lines = lines(paint, below, usize::from(columns.saturating_sub(4)));
+    // In a replay its own keys are looked for first.
+    let below = if model.mode.replay().is_some() { vec![Context::Replay, below] } else { vec![below] };
+    let lines = lines(paint, &below, usize::from(columns.saturating_sub(4)));
     let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX);
     let inner = super::open(frame, paint, area, columns, rows, " Keys ".to_owned());
     let shown = super::scrolled(lines, scroll, usize::from(inner.height), paint);
@@ -27,7 +29,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, 
 }
 
 /// All keys with what they do, wrapped to a width.
-pub(super) fn lines<'a>(paint: Paint<'_>, below: Context, room: usize) -> Vec<Line<'a>> {
+pub(super) fn lines<'a>(paint: Paint<'_>, below: &[Context], room: usize) -> Vec<Line<'a>> {
     let entries = entries(paint, below);
     let key_room = entries.iter().map(|(keys, _)| width(keys)).max().unwrap_or(0).min(room / 3);
     let mut lines: Vec<Line<'_>> = Vec::new();
@@ -49,12 +51,15 @@ pub(super) fn lines<'a>(paint: Paint<'_>, below: Context, room: usize) -> Vec<Li
     lines
 }
 
-/// Keys and descriptions; a heading has no description. The context below comes first, then what works everywhere, then
+/// Keys and descriptions; a heading has no description. The contexts below come first, then what works everywhere, then
 /// the others.
-fn entries(paint: Paint<'_>, below: Context) -> Vec<(String, String)> {
-    let mut order = vec![below, Context::Global];
-    order.dedup();
-    order.extend(Context::ALL.into_iter().filter(|context| *context != below && *context != Context::Global));
+fn entries(paint: Paint<'_>, below: &[Context]) -> Vec<(String, String)> {
+    let mut order: Vec<Context> = Vec::new();
+    for context in below.iter().copied().chain([Context::Global]).chain(Context::ALL) {
+        if !order.contains(&context) {
+            order.push(context);
+        }
+    }
     let mut lines = Vec::new();
     for context in order {
         let bound: BTreeSet<&str> = paint.keymap.table(context).map(|(_, action)| action).collect();

@@ -36,7 +36,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, 
             let first = offset(view.selected.min(lines.len().saturating_sub(1)), lines.len(), height.max(1));
             lines.into_iter().skip(first).take(height).collect()
         }
-        Page::Keys => super::scrolled(super::help::lines(paint, Context::Global, room), view.scroll, height, paint),
+        Page::Keys => super::scrolled(super::help::lines(paint, &[Context::Global], room), view.scroll, height, paint),
         Page::Theme => super::scrolled(roles(model, paint, room), view.scroll, height, paint),
     };
     frame.render_widget(Paragraph::new(shown), list);

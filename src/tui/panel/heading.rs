@@ -1,5 +1,7 @@
 //! What stands above the panels of one target: who answers and how well, and the problem, if there is one.
 
+use std::time::Duration;
+
 use ratatui::text::{Line, Span};
 
 use super::super::paint::{Paint, fit, width, wrap};
@@ -65,7 +67,7 @@ fn connection_facts(target: &Target) -> String {
         if let Some(offset) = target.clock_offset_ms
             && target.kind != TargetKind::Local
         {
-            facts.push(clock(offset));
+            facts.push(clock(offset, target.clock_within));
         }
     }
     if target.dropped > 0 {
@@ -79,13 +81,31 @@ fn connection_facts(target: &Target) -> String {
 }
 
 /// How far a clock is from ours, in words: a sign would leave open which of the two is ahead.
-fn clock(offset_ms: i64) -> String {
+/// It is told with what the way there leaves open, unless that is less than a digit of it.
+fn clock(offset_ms: i64, within: Option<Duration>) -> String {
     let milliseconds = offset_ms.unsigned_abs();
+    let open = within.map_or(0, |within| within.as_micros().div_ceil(1000));
+    let open =
+        if open > 0 && u128::from(milliseconds) < open * 1000 { format!(" +/-{open} ms") } else { String::new() };
     let distance = match milliseconds {
-        0 => return "clock as here".to_owned(),
+        0 => return format!("clock as here{open}"),
         1..1000 => format!("{milliseconds} ms"),
-        1000..60_000 => format::duration(std::time::Duration::from_millis(milliseconds)),
+        1000..60_000 => format::duration(Duration::from_millis(milliseconds)),
         _ => format::span(milliseconds / 1000),
     };
-    format!("clock {distance} {}", if offset_ms > 0 { "ahead" } else { "behind" })
+    format!("clock {distance} {}{open}", if offset_ms > 0 { "ahead" } else { "behind" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_is_told_with_what_the_way_leaves_open() {
+        let within = |milliseconds| Some(Duration::from_millis(milliseconds));
+        assert_eq!(clock(0, within(2)), "clock as here +/-2 ms");
+        assert_eq!(clock(-3, Some(Duration::from_micros(1150))), "clock 3 ms behind +/-2 ms");
+        assert_eq!(clock(7_200_000, within(2)), "clock 2 h 00 min ahead", "that is nothing beside it");
+        assert_eq!(clock(4, None), "clock 4 ms ahead", "an older recording does not say");
+    }
 }

@@ -3,6 +3,7 @@
 //! some entries hold only beside other things of the same text (switching off `ethernet0` is ordinary, but not in a recipe
 //! for PVRDMA), which the [`Context`] carries.
 
+mod guest;
 mod host;
 mod said;
 mod vm;
@@ -83,7 +84,7 @@ impl Myth {
 
 /// The whole list.
 pub fn all() -> impl Iterator<Item = &'static Myth> {
-    host::MYTHS.iter().chain(vm::MYTHS)
+    host::MYTHS.iter().chain(vm::MYTHS).chain(guest::MYTHS)
 }
 
 /// The words of all entries, each with the place of its entry in the list.

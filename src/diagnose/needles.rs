@@ -14,7 +14,7 @@ pub(crate) struct Needles {
     /// Words in small letters, sorted by the hash of their first bytes.
     words: Vec<(usize, Vec<u8>, u8)>,
     /// Which hashes a word has.
-    heads: Box<[bool; HASHES]>,
+    heads: Vec<bool>,
 }
 
 impl Needles {
@@ -23,10 +23,10 @@ impl Needles {
         let mut words: Vec<(usize, Vec<u8>, u8)> = words
             .into_iter()
             .map(|(word, group)| (word.as_ref().to_ascii_lowercase().into_bytes(), group))
-            .filter_map(|(word, group)| Some((word.get(..HEAD)?.iter().fold(0, next), word, group)))
+            .filter_map(|(word, group)| Some((word.get(..HEAD)?.iter().copied().fold(0, next), word, group)))
             .collect();
         words.sort();
-        let mut heads = Box::new([false; HASHES]);
+        let mut heads = vec![false; HASHES];
         for (hash, ..) in &words {
             heads[*hash] = true;
         }
@@ -37,7 +37,7 @@ impl Needles {
     pub(crate) fn each(&self, text: &[u8], mut found: impl FnMut(u8, Range<usize>)) {
         let mut hash = 0;
         for (last, byte) in text.iter().enumerate() {
-            hash = next(hash, byte);
+            hash = next(hash, *byte);
             if !self.heads[hash] || last + 1 < HEAD {
                 continue;
             }
@@ -62,8 +62,8 @@ impl Needles {
 
 /// The hash of the last three bytes, of that before the last one came; letter case does not matter to it.
 #[inline]
-fn next(hash: usize, byte: &u8) -> usize {
-    (hash << 5 ^ usize::from(byte | 0x20)) & (HASHES - 1)
+fn next(hash: usize, byte: u8) -> usize {
+    ((hash << 5) ^ usize::from(byte | 0x20)) & (HASHES - 1)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Wrong advice about ESXi hosts: their commands, settings, logs and tools, and Linux's things taken for theirs.
 
+use super::said::option;
 use super::{Myth, Said, Verdict};
 
 /// True if two words of the line are PCI ids such as a pattern for `grep` would hold: `10de` and four more hex digits.
@@ -8,13 +9,6 @@ fn greps_two_ids(said: &Said<'_>) -> bool {
     let Some((_, after)) = pattern.split_once("10de") else { return false };
     let id: String = after.trim_start_matches(['.', '*', ':', ' ', '\\']).chars().take(4).collect();
     id.len() == 4 && id.chars().all(|c| c.is_ascii_hexdigit())
-}
-
-/// Any word of a command is this, or this with its value behind `=`.
-fn option(words: Option<&[String]>, name: &str) -> bool {
-    words.is_some_and(|words| {
-        words.iter().any(|word| word == name || word.strip_prefix(name).is_some_and(|rest| rest.starts_with('=')))
-    })
 }
 
 /// All of them.
@@ -365,80 +359,5 @@ pub(super) static MYTHS: &[Myth] = &[
         weak: false,
         needs: &["pvrdma"],
         says: |said| said.any(&["pvrdma"]) && said.word("bios") && said.any(&["vt-d", "sr-iov", "amd-vi", "iommu"]),
-    },
-    Myth {
-        id: "gpu.myth-dcgm-on-esxi",
-        verdict: Verdict::NoSuchCommand,
-        claim: "`nvidia-smi-dcgm`, or DCGM on the ESXi host",
-        truth: "DCGM runs in the Linux guest; its tool is dcgmi. There is no nvidia-smi-dcgm.",
-        source: "NVIDIA DCGM documentation",
-        weak: true,
-        needs: &["dcgm"],
-        says: |said| said.any(&["nvidia-smi-dcgm"]) || (said.context.esxi && said.runs(&["dcgmi"])),
-    },
-    Myth {
-        id: "gpu.myth-tcc",
-        verdict: Verdict::WrongLayer,
-        claim: "`nvidia-smi -c 3` or `-dm 1` puts the GPU into TCC mode",
-        truth: "-c sets the compute mode (3 is EXCLUSIVE_PROCESS: one process a GPU). TCC is a driver model of Windows; Linux \
-                has none.",
-        source: "NVML nvmlComputeMode_t, nvmlDeviceGetDriverModel",
-        weak: false,
-        needs: &["nvidia-smi"],
-        says: |said| {
-            said.command(&["nvidia-smi"]).is_some_and(|words| {
-                let pair = |names: &[&str], values: &[&str]| {
-                    words.windows(2).any(|pair| names.contains(&pair[0].as_str()) && values.contains(&pair[1].as_str()))
-                };
-                (pair(&["-c", "--compute-mode"], &["3"]) && said.word("tcc")) || pair(&["-dm", "-fdm"], &["1", "TCC"])
-            })
-        },
-    },
-    Myth {
-        id: "gpu.myth-xid-69-acs",
-        verdict: Verdict::WrongValue,
-        claim: "Xid 69 and 70 are ACS violations between virtual functions",
-        truth: "69 is a graphics engine class error, 70 an error of copy engine 3. Neither has to do with ACS; the application \
-                is started again.",
-        source: "NVIDIA Xid catalogue (leptonai/gpud catalog_generated.go)",
-        weak: false,
-        needs: &["xid"],
-        says: |said| {
-            said.word("xid") && (said.word("69") || said.word("70")) && (said.word("acs") || said.any(&["cross-vf"]))
-        },
-    },
-    Myth {
-        id: "gpu.myth-nvidia-smi-pci",
-        verdict: Verdict::NoSuchOption,
-        claim: "`nvidia-smi -q -d PCI` shows ACS",
-        truth: "nvidia-smi has no such section and no ACS field; ACS is in `lspci -vvv` on a Linux host (ACSCap, ACSCtl).",
-        source: "pciutils ls-ecaps.c; own knowledge of nvidia-smi",
-        weak: true,
-        needs: &["nvidia-smi"],
-        says: |said| {
-            said.command(&["nvidia-smi"]).is_some_and(|words| {
-                words.windows(2).any(|pair| pair[0] == "-d" && pair[1].eq_ignore_ascii_case("PCI"))
-            })
-        },
-    },
-    Myth {
-        id: "gpu.myth-mig-list",
-        verdict: Verdict::WrongValue,
-        claim: "`nvidia-smi -L` prints `GPU 0000:17:00.0 (UUID..) [MIG 1g.5gb]`",
-        truth: "It prints `GPU 0: NVIDIA A100-PCIE-40GB (UUID: GPU-...)` and indented below it one line for each MIG device.",
-        source: "NVIDIA MIG user guide; idx 27838916078",
-        weak: false,
-        needs: &["gpu 0000:"],
-        says: |said| said.lower.starts_with("gpu 0000:") && said.has(&["(uuid", "[mig"]),
-    },
-    Myth {
-        id: "gpu.myth-mig-scheduling",
-        verdict: Verdict::NoSuchKey,
-        claim: "the advanced option \"MIG-aware vGPU scheduling\"",
-        truth: "There is no such option; a MIG-backed vGPU profile is chosen by its name.",
-        source: "no public trace of the option",
-        weak: false,
-        needs: &["mig-aware vgpu scheduling"],
-        says: |said| said.any(&["mig-aware vgpu scheduling"]),
     },
 ];

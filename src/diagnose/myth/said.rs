@@ -140,6 +140,13 @@ impl<'a> Said<'a> {
     }
 }
 
+/// Any word of a command is this, or this with its value behind `=`.
+pub(super) fn option(words: Option<&[String]>, name: &str) -> bool {
+    words.is_some_and(|words| {
+        words.iter().any(|word| word == name || word.strip_prefix(name).is_some_and(|rest| rest.starts_with('=')))
+    })
+}
+
 /// True for words that say yes in a VMX.
 pub(super) fn yes(value: &str) -> bool {
     matches!(value, "true" | "yes" | "1" | "on" | "y" | "t")

@@ -15,6 +15,40 @@ type Case = (&'static str, &'static [(&'static str, Context)], &'static [(&'stat
 
 const CASES: &[Case] = &[
     (
+        "guest.myth-rdma-res-qps",
+        &[("rdma res show qps | grep pvr", NONE), ("$ rdma resource show qps", NONE)],
+        &[("rdma res show qp", NONE), ("rdma link show", PVRDMA)],
+    ),
+    (
+        "guest.myth-offloads-for-rdma",
+        &[("ethtool -K ens192 tx off rx off sg off tso off gso off", PVRDMA)],
+        &[
+            ("ethtool -K ens192 tx off rx off", NONE),
+            ("ethtool -k ens192", PVRDMA),
+            ("ethtool -K ens192 tso on", PVRDMA),
+        ],
+    ),
+    (
+        "guest.myth-irqbalance-no-daemon",
+        &[("irqbalance --no-daemon --foreground", NONE)],
+        &[("irqbalance --foreground --oneshot", NONE)],
+    ),
+    (
+        "mpi.myth-rc-x-on-pvrdma",
+        &[("export UCX_TLS=rc_x,sm,self", PVRDMA), ("mpirun -x UCX_TLS=dc_x ./a", PVRDMA)],
+        &[("export UCX_TLS=rc_x,sm,self", NONE), ("export UCX_TLS=rc_v,ud_v,sm,self", PVRDMA)],
+    ),
+    (
+        "mpi.myth-btl-without-self",
+        &[("mpirun --mca btl ^tcp,self ./a", NONE), ("export OMPI_MCA_btl=^self,tcp", NONE)],
+        &[("mpirun --mca btl ^tcp ./a", NONE), ("mpirun --mca btl tcp,self ./a", NONE)],
+    ),
+    (
+        "mpi.myth-bcopy-thresh",
+        &[("export UCX_BCOPY_THRESH=0", NONE)],
+        &[("export UCX_BCOPY_THRESH=1024", NONE), ("UCX_ZCOPY_THRESH=0", NONE)],
+    ),
+    (
         "host.myth-vmw-pvrdma-module",
         &[
             ("esxcli system module load -m vmw_pvrdma", NONE),
@@ -294,7 +328,11 @@ const CASES: &[Case] = &[
     ),
     (
         "vm.myth-vgpu-type",
-        &[("pciPassthru0.vgpu = \"a100-1g-5gb\"", NONE), ("vGPU type a100-2g-10gb aggregates two instances", NONE)],
+        &[
+            ("pciPassthru0.vgpu = \"a100-1g-5gb\"", NONE),
+            ("pciPassthru0.vgpu = \"MIG-1a2b3c4d-0000\"", NONE),
+            ("vGPU type a100-2g-10gb aggregates two instances", NONE),
+        ],
         &[
             ("pciPassthru0.vgpu = \"grid_a100-1-5c\"", NONE),
             ("pciPassthru0.vgpu = \"grid_a100d-7-80c\"", NONE),
@@ -343,8 +381,11 @@ fn every_entry_has_a_case_a_source_and_an_id_of_its_own() {
     let tested: BTreeSet<&str> = CASES.iter().map(|(id, ..)| *id).collect();
     assert_eq!(listed.iter().copied().collect::<BTreeSet<_>>(), tested);
     assert_eq!(listed.len(), tested.len(), "an id stands twice");
+    assert!(listed.len() <= 64, "each has a bit of a word of its own");
     for myth in all() {
-        assert!(["host", "vm", "guest", "gpu"].contains(&myth.layer()), "{}", myth.id);
+        assert!(["host", "vm", "guest", "gpu", "mpi"].contains(&myth.layer()), "{}", myth.id);
+        let small = |word: &&str| word.len() >= 3 && *word == word.to_lowercase();
+        assert!(!myth.needs.is_empty() && myth.needs.iter().all(|word| small(word)), "{}", myth.id);
         assert!(!myth.source.is_empty() && !myth.truth.is_empty() && !myth.claim.is_empty(), "{}", myth.id);
     }
 }

@@ -1,5 +1,4 @@
-//! Wrong advice about VMs: keys of their configuration that do not exist or do not help, and names of their devices that
-//! nothing has.
+//! Wrong advice about VMs: keys of their configuration that do not exist or do not help.
 
 use super::said::{no, yes};
 use super::{Myth, Said, Verdict};
@@ -19,7 +18,7 @@ fn mig_profile_as_type(value: &str) -> bool {
 /// True if a vGPU type is given: to its VMX key, or as an argument called so.
 fn vgpu_type(said: &Said<'_>) -> bool {
     if let Some(value) = said.value("pcipassthru#.vgpu") {
-        return mig_profile_as_type(value);
+        return mig_profile_as_type(value) || value.starts_with("mig-");
     }
     said.any(&["vgpu"])
         && said.lower.split(|c: char| c.is_whitespace() || "\"'=,`".contains(c)).any(|word| {
@@ -153,52 +152,12 @@ pub(super) static MYTHS: &[Myth] = &[
     Myth {
         id: "vm.myth-vgpu-type",
         verdict: Verdict::WrongValue,
-        claim: "vGPU types named like MIG profiles: a100-1g-5gb",
+        claim: "vGPU types named like MIG profiles (a100-1g-5gb), or the UUID of a MIG device",
         truth: "MIG-backed types are called grid_a100-1-5c, -2-10c, -3-20c, -4-20c, -7-40c (40 GB) and grid_a100d-1-10c to -7-80c \
                 (80 GB). 2g.10gb is one MIG instance with two compute slices, not two that are put together.",
         source: "stackhpc ansible-collection-linux, role vgpu; NVIDIA MIG user guide",
         weak: false,
         needs: &["vgpu"],
         says: vgpu_type,
-    },
-    Myth {
-        id: "guest.myth-pvr0",
-        verdict: Verdict::WrongValue,
-        claim: "the RDMA device in the guest is called pvr0",
-        truth: "The driver names it vmw_pvrdma0; with rdma-core's naming it is rocepXsYf1 (or rdmap...). Recognise it by PCI id \
-                15ad:0820. Its network interface is the paired vmxnet3, `rdma link` names it behind `netdev`.",
-        source: "rdma-core kernel-boot/rdma_rename.c; Linux pvrdma_main.c",
-        weak: false,
-        needs: &["pvr0"],
-        says: |said| said.word("pvr0"),
-    },
-    Myth {
-        id: "guest.myth-ipoib-on-pvrdma",
-        verdict: Verdict::WrongLayer,
-        claim: "IPoIB, a P_Key and MTU 65520 on PVRDMA",
-        truth: "PVRDMA is RoCE only: IPoIB refuses such ports, P_Keys are InfiniBand's (isolation is by VLAN here), the address \
-                is that of the paired vmxnet3, and the RDMA MTU is at most 4096.",
-        source: "Linux ipoib_main.c, ipoib_netlink.c; include/rdma/ib_addr.h",
-        weak: false,
-        needs: &["ipoib", "pkey", "p_key", "65520"],
-        says: |said| {
-            let ipoib =
-                said.has(&["type ipoib"]) || said.any(&["p_key=0x8001", "pkey=0x8001", "pkey 0x8001", "p_key 0x8001"]);
-            said.of_pvrdma() && (ipoib || said.value("mtu") == Some("65520") || said.any(&["mtu 65520"]))
-        },
-    },
-    Myth {
-        id: "guest.myth-unbind-by-name",
-        verdict: Verdict::WrongValue,
-        claim: "`echo vmxnet3 > .../unbind`, then DPDK, makes training faster",
-        truth: "unbind takes a PCI address. Taken from its driver the adapter has no interface any more and the connection is \
-                gone; NCCL and Gloo use sockets or verbs, not DPDK.",
-        source: "NVIDIA NCCL user guide, environment variables",
-        weak: false,
-        needs: &["unbind"],
-        says: |said| {
-            said.lower.contains("unbind")
-                && said.command(&["echo"]).is_some_and(|words| words.iter().any(|word| word == "vmxnet3"))
-        },
     },
 ];

@@ -148,13 +148,13 @@ fn hostile_texts_are_bounded() {
     let mut invalid =
         b"firmware = \"\xff\xfe\xc3\x28\"\n[root@\xffx:~] esxcli network nic sriov list\n\0\0\0\n".to_vec();
     invalid.extend(b"\0".repeat(100_000));
-    let pages =
-        (0..3_000).map(|at| format!("total number of pages needed ({at}) exceeds limit (1)\n")).collect::<String>();
+    let pages: Vec<String> =
+        (0..3_000).map(|at| format!("total number of pages needed ({at}) exceeds limit (1)\n")).collect();
     let texts: [Vec<u8>; 8] = [
         long.into_bytes(),
         escapes.into(),
         invalid,
-        pages.into_bytes(),
+        pages.concat().into_bytes(),
         (0..super::super::MOST_LINES + 500).map(vmx).collect::<String>().into_bytes(),
         "[root@esx1:~] ".repeat(4_000).into_bytes(),
         "(vim.vm.X) {\n a = \"".repeat(4_000).into_bytes(),

@@ -146,7 +146,7 @@ async fn the_console_sends_one_wrong_secret_for_each_time_that_the_user_acts() {
             let secret = Secret::new("wrong".to_owned());
             engine.run(&Effect::Answer { id, answer: Answer::Secret { secret, reuse: true } });
             let problem = asked_or_failed(&mut messages).await.expect_err("refused");
-            assert!(problem.contains("what was typed is wrong"), "{problem}");
+            assert!(problem.contains("what was typed was not accepted"), "{problem}");
             assert_eq!(server.got().failures, acts);
             engine.run(&Effect::Reconnect(target()));
         }

@@ -384,8 +384,8 @@ fn every_entry_has_a_case_a_source_and_an_id_of_its_own() {
     assert!(listed.len() <= 64, "each has a bit of a word of its own");
     for myth in all() {
         assert!(["host", "vm", "guest", "gpu", "mpi"].contains(&myth.layer()), "{}", myth.id);
-        let small = |word: &&str| word.len() >= 3 && *word == word.to_lowercase();
-        assert!(!myth.needs.is_empty() && myth.needs.iter().all(|word| small(word)), "{}", myth.id);
+        let small = |word: &&str| word.len() >= 3 && **word == word.to_lowercase();
+        assert!(!myth.needs.is_empty() && myth.needs.iter().all(small), "{}", myth.id);
         assert!(!myth.source.is_empty() && !myth.truth.is_empty() && !myth.claim.is_empty(), "{}", myth.id);
     }
 }

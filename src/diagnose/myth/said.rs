@@ -130,7 +130,13 @@ impl<'a> Said<'a> {
             "not", "no", "never", "without", "cannot", "neither", "nor", "nothing", "none", "nowhere", "wrong",
             "untrue", "false", "myth", "contrary",
         ];
-        let is_command = self.commands().first().and_then(|words| words.first()).is_some_and(|word| is_command(word));
+        // A sentence can begin with the name of a program: "esxtop has no such column".
+        const VERBS: [&str; 9] = ["has", "is", "does", "shows", "knows", "prints", "cannot", "never", "on"];
+        let is_command = self.commands().first().is_some_and(|words| match words.as_slice() {
+            [first, second, ..] => is_command(first) && !VERBS.contains(&second.as_str()),
+            [first] => is_command(first),
+            [] => false,
+        });
         // `x = "FALSE"` denies nothing either.
         let is_assignment = self.line.contains('=') && self.assigned().is_some();
         !is_command

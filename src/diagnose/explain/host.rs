@@ -7,6 +7,7 @@ use super::parts::Line;
 use super::{Explained, Fact, Value, host_lines};
 use crate::diagnose::finding::{Confidence, Finding, Status};
 use crate::fabric::State;
+use crate::probe::esxi::reboot;
 
 /// True for the name of an advanced setting.
 pub(super) fn is_setting(name: &str) -> bool {
@@ -177,8 +178,8 @@ fn owners(facts: &[Fact]) -> Vec<Finding> {
     for (device, configured) in of(facts, "configured-owner") {
         let Some(current) = current.get(device) else { continue };
         let (wanted, now) = (words(configured), words(current));
-        let settled = wanted == now && !wanted.to_lowercase().contains("passthru");
-        if wanted.eq_ignore_ascii_case("unknown") || wanted.is_empty() || settled {
+        let in_force = wanted == now && wanted.to_lowercase().contains("passthru");
+        if !in_force && !reboot::is_owner_pending(&wanted, &now) {
             continue;
         }
         match groups.iter_mut().find(|(other, then, ..)| *other == wanted && *then == now) {
@@ -213,10 +214,15 @@ fn owners(facts: &[Fact]) -> Vec<Finding> {
 
 /// Kernel settings whose configured value is not in force.
 fn pending(facts: &[Fact]) -> Option<Finding> {
-    let runtime: BTreeMap<&str, &Fact> = of(facts, "runtime").into_iter().collect();
+    let by_name = |title| of(facts, title).into_iter().collect::<BTreeMap<&str, &Fact>>();
+    let (runtime, default) = (by_name("runtime"), by_name("default"));
     let (mut names, mut told, mut evidence) = (Vec::new(), Vec::new(), Vec::new());
     for (name, configured) in of(facts, "configured") {
-        let Some(runtime) = runtime.get(name).filter(|runtime| runtime.state != configured.state) else { continue };
+        let default = default.get(name).map(|fact| words(fact));
+        let is_flag = flag(configured).is_some();
+        let waits =
+            |runtime: &&&Fact| reboot::is_pending(&words(configured), &words(runtime), default.as_deref(), is_flag);
+        let Some(runtime) = runtime.get(name).filter(waits) else { continue };
         names.push(name);
         told.push(format!("{name}: configured {}, in force {}", words(configured), words(runtime)));
         evidence.extend([configured, *runtime]);

@@ -4,7 +4,7 @@ mod host;
 mod power_on;
 mod rules;
 
-pub use host::{HostFunction, HostView};
+pub use host::{HostFunction, HostView, Passthrough};
 pub use power_on::{PowerOn, Verdict};
 pub use rules::RULES;
 

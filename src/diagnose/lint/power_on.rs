@@ -4,6 +4,7 @@
 //! against it.
 
 use super::rules::device::{Kind, devices};
+use super::rules::passthrough_id::is_decided;
 use super::rules::shown;
 use super::{AtPowerOn, Finding, Severity, Subject};
 use crate::probe::vmx::PciId;
@@ -73,7 +74,7 @@ impl PowerOn {
         if ["config.version", "virtualHW.version"].iter().any(|key| subject.vmx.get(key).is_none()) {
             return Self::unknown("no whole configuration: config.version or virtualHW.version is missing");
         }
-        let is_read = subject.host.is_some_and(|host| host.functions.is_some());
+        let is_read = subject.host.is_some_and(|host| is_decided(subject, host));
         let (asked, shares) = asked(subject);
         if !is_read && (!asked.is_empty() || !shares.is_empty()) {
             return Self::unknown(format!(
@@ -119,7 +120,7 @@ fn asked(subject: &Subject<'_>) -> (Vec<String>, Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnose::lint::{HostView, catalogue, lint};
+    use crate::diagnose::lint::{HostView, Passthrough, catalogue, lint};
     use crate::probe::vmx::Dictionary;
 
     const WHOLE: &str = "config.version = \"8\"\nvirtualHW.version = \"19\"\nmemSize = \"4096\"\n";
@@ -191,8 +192,19 @@ mod tests {
         assert_eq!(beside(&dynamic, Some(&of("1eb8"))).verdict, Verdict::Starts);
         let fails = beside(&dynamic, Some(&of("20f1")));
         assert!(fails.verdict == Verdict::Fails && fails.reason.contains("0x10de:0x1eb8"), "{}", fails.reason);
+        // A model that is not known may be the one that is asked for.
+        let open = beside(&dynamic, Some(&of("")));
+        assert!(open.verdict == Verdict::Unknown && open.reason.contains("0x10de:0x1eb8"), "{}", open.reason);
         let open = beside(&vgpu, Some(&of("20f1")));
         assert!(open.verdict == Verdict::Unknown && open.reason.contains("nvidia-smi vgpu"), "{}", open.reason);
+    }
+
+    fn owned(host: &HostView, passthrough: Passthrough) -> HostView {
+        let mut host = host.clone();
+        for function in host.functions.iter_mut().flatten() {
+            function.passthrough = Some(passthrough);
+        }
+        host
     }
 
     #[test]
@@ -214,6 +226,10 @@ mod tests {
         };
         let host = HostView { functions: Some(vec![function]), ..HostView::default() };
         assert_eq!(beside(&network, Some(&host)).verdict, Verdict::Starts);
+        let waits = beside(&network, Some(&owned(&host, Passthrough::Waits)));
+        assert!(waits.verdict == Verdict::Fails && waits.reason.contains("waits for a reboot"), "{}", waits.reason);
+        let off = beside(&network, Some(&owned(&host, Passthrough::Off)));
+        assert!(off.verdict == Verdict::Fails && off.reason.contains("is not enabled"), "{}", off.reason);
         let host = HostView { functions: Some(Vec::new()), ..HostView::default() };
         assert_eq!(beside(&network, Some(&host)).verdict, Verdict::Fails);
     }

@@ -8,7 +8,7 @@ mod mmio;
 mod myth;
 mod numa;
 mod passthrough;
-mod passthrough_id;
+pub(super) mod passthrough_id;
 mod platform;
 mod pvrdma;
 mod unknown;

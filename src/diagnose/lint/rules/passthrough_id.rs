@@ -1,10 +1,10 @@
 //! The id of a passthrough device: decimal in the VMX, hexadecimal everywhere else.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::device::{Kind, allowed_models, devices};
 use super::{Found, Rule, Severity, at, documented, field, numbered, rule, shown};
-use crate::diagnose::lint::{HostFunction, HostView, Subject};
+use crate::diagnose::lint::{HostFunction, HostView, Passthrough, Subject};
 use crate::probe::vmx::{Dictionary, Entry, PciId, id_of};
 
 /// The rule of the decimal id.
@@ -58,7 +58,7 @@ pub(super) const RULES: &[Rule] = &[
     rule(
         "vmx.passthrough-not-enabled",
         Severity::Error,
-        "Passthrough is not enabled for the function on the host",
+        "Passthrough of the function is not enabled on the host, or not in force",
         documented("docs.vmware.com 7.0 GUID-5B3CAB26: enable the device for passthrough on the host first"),
         not_enabled,
     ),
@@ -247,11 +247,6 @@ fn not_on_host(subject: &Subject<'_>) -> Vec<Found> {
 
 /// Devices that may be any function of some models, of which the host has none.
 fn no_such_model(subject: &Subject<'_>, host: &HostView) -> Vec<Found> {
-    let Some(functions) = &host.functions else { return Vec::new() };
-    let number = |text: &str| u32::from_str_radix(text.trim_start_matches("0x"), 16).ok();
-    let there: HashSet<(u32, u32)> =
-        functions.iter().filter_map(|function| number(&function.vendor).zip(number(&function.device))).collect();
-    let has = |models: &[(u32, u32)]| models.iter().any(|model| there.contains(model));
     devices(subject.vmx)
         .into_iter()
         .filter(|device| device.kind == Kind::Dynamic)
@@ -260,19 +255,49 @@ fn no_such_model(subject: &Subject<'_>, host: &HostView) -> Vec<Found> {
             let models = allowed_models(&entry.value)?;
             let message = format!("host {} has no function of the models {}", shown(&host.name), shown(&entry.value));
             let why = format!("the host has no function of the models {}", shown(&entry.value));
-            (!has(&models)).then(|| at(entry, message).fatal(why))
+            (has_model(host, &models) == Some(false)).then(|| at(entry, message).fatal(why))
         })
         .collect()
 }
 
+/// Whether the host has a function of one of these models; `None` if none fits and some are of a model that is not known.
+fn has_model(host: &HostView, models: &[(u32, u32)]) -> Option<bool> {
+    let number = |text: &str| u32::from_str_radix(text.trim_start_matches("0x"), 16).ok();
+    let mut all_known = true;
+    for function in host.functions.as_ref()? {
+        match number(&function.vendor).zip(number(&function.device)) {
+            Some(model) if models.contains(&model) => return Some(true),
+            Some(_) => {}
+            None => all_known = false,
+        }
+    }
+    all_known.then_some(false)
+}
+
+/// True if what the file asks of this host, a function by its id or one of some models, can be decided.
+pub(in crate::diagnose::lint) fn is_decided(subject: &Subject<'_>, host: &HostView) -> bool {
+    host.functions.is_some()
+        && devices(subject.vmx)
+            .into_iter()
+            .filter(|device| device.kind == Kind::Dynamic)
+            .filter_map(|device| allowed_models(&device.allowed?.value))
+            .all(|models| has_model(host, &models).is_some())
+}
+
 fn not_enabled(subject: &Subject<'_>) -> Vec<Found> {
     on_host(subject, |function, entry| {
-        if function.passthrough != Some(false) {
-            return None;
-        }
         let text = shown(&function.address);
-        let message = format!("{text} ({}) is not enabled for passthrough on the host", shown(&function.name));
-        Some(at(entry, message).fatal(format!("{text} is not enabled for passthrough on the host")))
+        let named = if function.name.is_empty() { text.clone() } else { format!("{text} ({})", shown(&function.name)) };
+        Some(match function.passthrough? {
+            Passthrough::InForce => return None,
+            Passthrough::Off => at(entry, format!("{named} is not enabled for passthrough on the host"))
+                .fatal(format!("{text} is not enabled for passthrough on the host")),
+            Passthrough::Waits => at(
+                entry,
+                format!("{named} is enabled for passthrough, but the VMkernel owns it until the host boots again"),
+            )
+            .fatal(format!("passthrough of {text} waits for a reboot of the host")),
+        })
     })
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::RULES;
 use super::samples::{Sample, a100, adapter, dynamic, function, host, plain, pvrdma, sriov, vgpu};
-use crate::diagnose::lint::{Finding, HostView, Severity, Subject, lint};
+use crate::diagnose::lint::{Finding, HostView, Passthrough, Severity, Subject, lint};
 use crate::probe::vmx::Dictionary;
 
 /// A rule, a file in which it alone finds something, and its healthy near-miss.
@@ -221,7 +221,7 @@ fn passthrough() -> Vec<Fixture> {
             "vmx.passthrough-not-enabled",
             a100().beside(HostView {
                 functions: Some(vec![crate::diagnose::lint::HostFunction {
-                    passthrough: Some(false),
+                    passthrough: Some(Passthrough::Off),
                     ..function("0000:af:00.0", "20f1", 1)
                 }]),
                 ..host()

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use super::parts::Line;
-use super::{Explained, Fact, Value};
+use super::{Explained, Fact, Value, rdma};
 use crate::diagnose::finding::{Confidence, Evidence, Finding, Status};
 use crate::diagnose::needles::Needles;
 use crate::fabric::State;
@@ -32,6 +32,7 @@ pub(super) fn conclude(explained: &mut Explained, lines: &[Line<'_>]) {
     found.extend(pending(&facts));
     found.extend(tags(&facts));
     found.extend(pairs(&facts, lines));
+    found.extend(rdma::down(&facts));
     found.extend(wiped(lines));
     for finding in found {
         explained.finding(finding);
@@ -39,7 +40,7 @@ pub(super) fn conclude(explained: &mut Explained, lines: &[Line<'_>]) {
 }
 
 /// The facts of this name with what they are of.
-fn of<'a>(facts: &'a [Fact], name: &str) -> Vec<(&'a str, &'a Fact)> {
+pub(super) fn of<'a>(facts: &'a [Fact], name: &str) -> Vec<(&'a str, &'a Fact)> {
     facts
         .iter()
         .filter_map(|fact| {
@@ -58,7 +59,7 @@ fn flag(fact: &Fact) -> Option<bool> {
     }
 }
 
-fn words(fact: &Fact) -> String {
+pub(super) fn words(fact: &Fact) -> String {
     match fact.state.known() {
         Some(Value::Text(text)) => text.to_string(),
         Some(Value::Number(number)) => number.to_string(),
@@ -76,7 +77,7 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-fn shown(finding: Finding, facts: &[&Fact]) -> Finding {
+pub(super) fn shown(finding: Finding, facts: &[&Fact]) -> Finding {
     facts
         .iter()
         .take(super::MOST_EVIDENCE)
@@ -221,9 +222,8 @@ fn pending(facts: &[Fact]) -> Option<Finding> {
     for (name, configured) in of(facts, "configured") {
         let default = default.get(name).map(|fact| words(fact));
         let is_flag = flag(configured).is_some();
-        let waits = |runtime: &&&Fact| {
-            reboot::is_pending(&words(configured), &words(runtime), default.as_deref(), is_flag)
-        };
+        let waits =
+            |runtime: &&&Fact| reboot::is_pending(&words(configured), &words(runtime), default.as_deref(), is_flag);
         let Some(runtime) = runtime.get(name).filter(waits) else { continue };
         names.push(name);
         told.push(format!("{name}: configured {}, in force {}", words(configured), words(runtime)));

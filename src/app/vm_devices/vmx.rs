@@ -8,11 +8,9 @@ use super::super::model::Model;
 use super::super::table::{Cell, Origin, Row, RowKey};
 use crate::diagnose::lint::{Finding, HostView, PowerOn, Severity, Subject, Verdict, lint};
 use crate::fabric::{Attribute, Entity, EntityId, Observation, SourceId, Value};
+use crate::probe::esxi::each::items;
+use crate::probe::esxi::{VMX_FILES, path_of, tail_of};
 use crate::probe::vmx::Dictionary;
-use crate::probe::{ITEM, STATUS};
-
-/// The sources that read the VMX files of a host: all of them, or the one of an archive.
-const SOURCES: [&str; 2] = ["esxi.vmx-files", "esxi.vmx"];
 
 /// The file, within what was read of all VMs of the host.
 #[derive(Clone, Debug)]
@@ -25,43 +23,20 @@ pub(super) struct File {
 
 /// A path as the shell of the host knows it: `[ds] vm/vm.vmx` is `/vmfs/volumes/ds/vm/vm.vmx`.
 fn path(text: &str) -> String {
-    match text.trim().strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
-        Some((datastore, rest)) => format!("/vmfs/volumes/{datastore}/{rest}"),
-        None => text.trim().to_owned(),
-    }
-}
-
-/// The last two parts of a path: a datastore has a name and a UUID, and either may stand before them.
-fn tail(path: &str) -> String {
-    let mut parts: Vec<&str> = path.rsplit('/').take(2).collect();
-    parts.reverse();
-    parts.join("/")
+    path_of(text).unwrap_or_else(|| text.trim().to_owned())
 }
 
 impl File {
     /// The file of a VM, if it was read and is still at hand.
     pub(super) fn of(model: &Model, vm: &EntityId) -> Option<Self> {
         let wanted = path(model.fabric.text(vm, Attribute::VmxPath)?);
-        let newest = |source: &&str| model.raw.newest(&vm.target, &SourceId::new(source)).cloned();
-        let observation = SOURCES.iter().find_map(newest)?;
-        let mut items: Vec<(String, u32, Vec<&str>)> = Vec::new();
-        let mut open = false;
-        for (number, line) in observation.lines() {
-            if let Some(name) = line.strip_prefix(ITEM).and_then(|rest| rest.strip_prefix(' ')) {
-                items.push((path(name), number, Vec::new()));
-                open = true;
-            } else if line.strip_prefix(STATUS).is_some_and(|rest| rest.starts_with(' ')) {
-                open = false;
-            } else if let Some((.., lines)) = items.last_mut().filter(|_| open) {
-                lines.push(line);
-            }
-        }
+        let observation = model.raw.newest(&vm.target, &SourceId::new(VMX_FILES))?.clone();
+        let (items, _) = items(&observation);
         let found = items
             .iter()
-            .find(|(name, ..)| *name == wanted)
-            .or_else(|| items.iter().find(|(name, ..)| tail(name) == tail(&wanted)))?;
-        let text = found.2.iter().fold(String::new(), |text, line| text + line + "\n");
-        let before = found.1;
+            .find(|item| path(item.name) == wanted)
+            .or_else(|| items.iter().find(|item| tail_of(item.name) == tail_of(&wanted)))?;
+        let (before, text) = (found.first.saturating_sub(1), found.output.to_owned());
         Some(Self { observation, before, text })
     }
 

@@ -1,7 +1,8 @@
 //! PCI functions: of an uplink, behind a device that is passed through, and which function of a guest is which.
 
-use super::{Chain, Gap, Joined, Link, LinkKind, View, identity};
+use super::{Chain, Gap, Joined, Link, LinkKind, View};
 use crate::fabric::{Attribute, Entity, EntityId, TargetId, Value};
+use crate::probe::esxi::address::PciAddress;
 
 /// The function of an uplink, and its NUMA node.
 pub(super) fn of_uplink(view: View<'_>, uplink: &EntityId, chain: &mut Chain, gaps: &mut Vec<Gap>) {
@@ -63,7 +64,7 @@ pub(super) fn below(view: View<'_>, device: &EntityId, chain: &mut Chain, gaps: 
     let written = [Attribute::BackingFunction, Attribute::BackingId]
         .into_iter()
         .find_map(|attribute| Some((attribute, view.shown(device, attribute)?)))
-        .filter(|(_, text)| identity::function(text).is_some());
+        .filter(|(_, text)| PciAddress::of(text).is_some());
     let (function, rests_on) = match &written {
         Some((attribute, address)) => {
             let Some(function) = view.function(host, address) else {
@@ -161,15 +162,14 @@ fn virtual_function(
         chain.links.pop();
         return false;
     }
-    debug_assert!(identity::function(address).is_some());
+    debug_assert!(PciAddress::of(address).is_some());
     true
 }
 
 fn to_virtual(view: View<'_>, function: &EntityId, chain: &mut Chain) {
     let host = &function.target;
-    let found = identity::function(&function.entity.name())
-        .and_then(|wanted| view.index.on(host).virtual_at.get(&wanted))
-        .cloned();
+    let found =
+        PciAddress::of(&function.entity.name()).and_then(|wanted| view.index.on(host).virtual_at.get(&wanted)).cloned();
     let Some(found) = found else { return };
     let Entity::VirtualFunction { uplink, .. } = &found.entity else { return };
     let uplink = EntityId::new(host, Entity::Uplink(uplink.clone()));

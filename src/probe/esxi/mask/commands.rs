@@ -109,7 +109,7 @@ struct Open {
 }
 
 /// The text of a script without secrets; as many lines as before.
-pub(super) fn masked_commands(text: &str) -> Cow<'_, str> {
+pub fn masked_commands(text: &str) -> Cow<'_, str> {
     let mut open = Open::default();
     let mut kept = String::with_capacity(text.len());
     for piece in text.split_inclusive('\n') {

@@ -63,7 +63,8 @@ fn commands(lines: &mut [Cow<'_, str>]) {
                 end += 1;
             }
             let command = lines[at..end].join("\n");
-            let shown = masked_commands(&command);
+            let (before, behind) = command.split_at(prompt_end(&lines[at]));
+            let shown = format!("{before}{}", masked_commands(behind));
             if shown != command {
                 for (line, shown) in lines[at..end].iter_mut().zip(shown.split('\n')) {
                     *line = Cow::Owned(shown.to_owned());
@@ -75,6 +76,14 @@ fn commands(lines: &mut [Cow<'_, str>]) {
         }
         at = end;
     }
+}
+
+/// Where a command begins behind its prompt, or behind what a log puts before it.
+fn prompt_end(line: &str) -> usize {
+    let head = &line[..line.find(" -").unwrap_or(line.len())];
+    let Some(bracket) = head.rfind(']') else { return 0 };
+    let rest = line[bracket + 1..].trim_start_matches([':', '#', '$', ' ']);
+    line.len() - rest.len()
 }
 
 /// True for a line in which options and addresses are those of a command.

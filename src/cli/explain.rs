@@ -321,6 +321,58 @@ mod tests {
         }
     }
 
+    /// Texts in which the word HIDDEN stands where a secret does, each with something that has to be told.
+    const PLANTED: &[(&str, &str, &str)] = &[
+        (
+            "vm.vmx",
+            "memSize = \"4096\"\nguestinfo.a = HIDDEN\nRemoteDisplay.vnc.password = \"HIDDEN\"\nremotedisplay.vnc.password = \"HIDDEN\"\n\
+             annotation = \"HIDDEN|0AHIDDEN\"\nmachine.id HIDDEN\nauthd.token = \u{201c}HIDDEN\u{201d}\npvrdma0.present = \"TRUE\"\n\
+             guestinfo.b = \"HIDDEN\nHIDDEN==\nx HIDDEN\n",
+            "vmx.duplicate-key",
+        ),
+        (
+            "vmware.log",
+            "2023-07-21T09:40:52.413Z In(05) vmx - DICT --- CONFIGURATION\n\
+             2023-07-21T09:40:52.413Z In(05) vmx - DICT  RemoteDisplay.vnc.password = \"HIDDEN\"\n\
+             2023-07-21T09:40:52.413Z In(05) vmx - DICT  guestinfo.a = \"HIDDEN\"\n\
+             2023-07-21T09:40:52.413Z In(05) vmx - DICT  memSize = \"4096\"\n",
+            "vm.configuration-in-log",
+        ),
+        (
+            "local.sh",
+            "#!/bin/sh\nesxcli -u root -p HIDDEN hardware pci pcipassthru get -a\nADMIN_PW='HIDDEN' vim-cmd x\nexit 0\n",
+            "host.myth-pcipassthru-get",
+        ),
+        (
+            "-",
+            "[root@esx1:~] esxcli --password HIDDEN hardware pci pcipassthru get -a\n[root@esx1:~] vim-cmd vmsvc/snapshot.get 3\n\
+             --Snapshot Name        : HIDDEN\n--Snapshot Desciption  : HIDDEN\nHIDDEN\n",
+            "host.myth-pcipassthru-get",
+        ),
+        (
+            "-",
+            "(vim.vm.ConfigInfo) {\n   annotation = \"HIDDEN\nHIDDEN\",\n   version = \"vmx-19\",\n   extraConfig = (vim.option.OptionValue) [\n      \
+             (vim.option.OptionValue) {\n         key = \"guestinfo.a\",\n         value = \"HIDDEN\nHIDDEN\"\n      }\n   ]\n}\n",
+            "vmx-19",
+        ),
+        (
+            "vm.vmsd",
+            ".encoding = \"UTF-8\"\nsnapshot.numSnapshots = \"1\"\nsnapshot0.uid = \"1\"\nsnapshot0.displayName = \"HIDDEN\"\n\
+             snapshot0.description = \"HIDDEN\"\n",
+            "vm.snapshots",
+        ),
+    ];
+
+    #[test]
+    fn no_secret_of_any_text_is_told() {
+        for (path, planted, told) in PLANTED {
+            let input = of_bytes((*path).to_owned(), planted.as_bytes(), false);
+            let (text, json) = (text(&input), output::json(&input).expect("a document"));
+            assert!(!text.contains("HIDDEN") && !json.contains("HIDDEN"), "{text}\n{json}");
+            assert!(json.contains(told), "{told} is told: {json}");
+        }
+    }
+
     #[test]
     fn the_document_satisfies_its_schema() {
         let schema = serde_json::from_str(include_str!("../../schema/explain-1.json")).expect("the schema is JSON");

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use crate::collect::kind::System;
 use crate::collect::rounds::{Sequence, saved_report};
 use crate::fabric::{Outcome, Report, TargetId, Text, Timestamp};
-use crate::probe::dialect::posix::compile;
+use crate::probe::dialect::posix::{compile, marker};
 use crate::probe::dialect::sections::{Section, SectionReader};
 use crate::probe::esxi::{FILTER_NAME, filter};
 use crate::probe::{Probe, Source};
@@ -254,7 +254,7 @@ pub fn script(version: &str, nonce: &str, esxi: &[Probe], linux: &[Probe]) -> St
         }
         let _ = write!(text, "RDMASCOPE_END\n}}\n_read_{name}() (\n{})\n", compile(&sources, nonce));
     }
-    text.push_str(&filter());
+    text.push_str(&filter(&marker(nonce)));
     let _ = write!(
         text,
         "_into=${{_folder:+standard output}}\n\

@@ -7,7 +7,7 @@ use super::messages::MESSAGES;
 use super::parts::Line;
 use super::power_on::{self, Failures};
 use super::squeezed::{self, number, squeezed};
-use super::{Explained, Kind, Value, kind, value};
+use super::{Explained, Kind, Value, kind, vmx};
 use crate::diagnose::finding::{Confidence, Finding, Status};
 use crate::diagnose::needles::Needles;
 use crate::fabric::State;
@@ -305,9 +305,7 @@ fn dictionary(explained: &mut Explained, lines: &[Line<'_>]) {
         if inside {
             for entry in Dictionary::parse(entry.trim().as_bytes()).entries() {
                 count += 1;
-                if !entry.key.to_ascii_lowercase().starts_with("guestinfo.") {
-                    explained.fact(*number, &entry.key, value(&entry.value), None);
-                }
+                explained.fact(*number, &entry.key, vmx::shown(&entry.key, &entry.value), None);
             }
         }
     }

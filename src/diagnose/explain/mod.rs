@@ -4,6 +4,7 @@
 //! makes more of it.
 
 mod arguments;
+mod hidden;
 mod host;
 mod host_lines;
 mod kind;
@@ -208,6 +209,7 @@ fn numbered(text: &str) -> Vec<(u32, Cow<'_, str>)> {
 }
 
 fn explain_lines(path: &str, bytes: &[u8], lines: &[(u32, Cow<'_, str>)]) -> Explained {
+    let lines = &*hidden::without_secrets(path, lines);
     let mut explained = Explained::default();
     let mut context = Context::of_lines(lines.iter().map(|(_, line)| &**line));
     let script = kind::script(path, lines);

@@ -132,6 +132,20 @@ fn vm_facts() -> Facts {
     ]
 }
 
+/// A VM with PVRDMA that is not `hpc-a`.
+fn other_vm() -> Facts {
+    let vm: Text = "564da9ac-0000-5dd7-f1ae-a595f83d2a2e".into();
+    let device = Entity::VmDevice { vm: vm.clone(), key: 4001 };
+    vec![
+        (Entity::Vm(vm.clone()), A::VmName, text("hpc-b")),
+        (Entity::Vm(vm), A::PowerState, text("poweredOn")),
+        (device.clone(), A::DeviceKind, text("PVRDMA adapter")),
+        (device.clone(), A::HardwareAddress, text("00:50:56:80:00:02")),
+        (device.clone(), A::SwitchId, text(VDS)),
+        (device, A::PortId, text("14")),
+    ]
+}
+
 /// esx01 with two VMs, its twin esx02 without the tagged adapter, the guest hpc-a, and a guest of neither.
 pub fn twins() -> Model {
     let mut model = connected(&["esx01", "esx02", "hpc-a", "lonely"]);
@@ -173,6 +187,10 @@ pub fn twins() -> Model {
 fn host_binding_of_one_host() {
     let mut model = twins();
     act(&mut model, &["next-target", "panel-host"]);
+    assert_eq!(attention(&model, "esx02"), [""; 0], "no VM of it uses PVRDMA: it is as it was installed");
+    let prepared = below(&model, "esx02", "Qualifies for PVRDMA");
+    assert!(prepared.iter().any(|row| row.contains("the default, it matters only to VMs with PVRDMA")), "{prepared:?}");
+    tell(&mut model, "esx02", "esxi.vms", "", other_vm());
     let screen = shown(&mut model, 80, 24);
     assert!(screen.contains("Net.PVRDMAVmknic is"), "{screen}");
     assert!(screen.contains("Differs from other hosts"), "{screen}");
@@ -279,8 +297,13 @@ fn guests_stand_below_their_hosts_in_the_place_of_their_vms() {
 
 /// The rows of a host under `Attention`, as text.
 fn attention(model: &Model, host: &str) -> Vec<String> {
+    below(model, host, "Attention")
+}
+
+/// The rows of a host under a heading, as text.
+fn below(model: &Model, host: &str, heading: &str) -> Vec<String> {
     let rows = host_binding::of_host(model, &TargetId::new(host));
-    let begin = rows.iter().position(|row| row.is_section() && row.label == "Attention");
+    let begin = rows.iter().position(|row| row.is_section() && row.label == heading);
     let rows = begin.map_or(&[][..], |begin| &rows[begin + 1..]);
     rows.iter().take_while(|row| !row.is_section()).map(said).collect()
 }
@@ -320,4 +343,91 @@ fn an_rdma_port_that_is_down_calls_for_attention_only_if_something_uses_it() {
     assert!(is_told(vec![], &[]), "the list of adapters was not read");
     let unread = (Entity::Host, A::SwitchKind, State::Failed("Connect to localhost failed".into()));
     assert!(is_told(vec![], &[no_adapter, unread]), "a list of switches was not read");
+}
+
+#[test]
+fn what_a_host_is_installed_with_calls_for_nobody_where_no_vm_uses_pvrdma() {
+    let closed = (Entity::Ruleset("pvrdma".into()), A::RulesetEnabled, Value::Flag(false));
+    let mut model = twins();
+    tell(&mut model, "esx02", "esxi.test-firewall", "", vec![closed]);
+    assert_eq!(attention(&model, "esx02"), [""; 0]);
+    let rows = below(&model, "esx02", "Qualifies for PVRDMA");
+    assert!(rows.contains(&"ruleset pvrdma: closed: the default, it matters only to VMs with PVRDMA".to_owned()));
+    tell(&mut model, "esx02", "esxi.vms", "", other_vm());
+    let told = attention(&model, "esx02");
+    assert!(told.iter().any(|row| row.contains("Net.PVRDMAVmknic is empty")), "{told:?}");
+    assert!(told.iter().any(|row| row.contains("closed: PVRDMA cannot set up RDMA")), "{told:?}");
+}
+
+#[test]
+fn only_what_waits_for_a_reboot_is_said_to_wait() {
+    let setting = |name: &str, configured: Value, runtime: Value, default: Value| {
+        let setting = || Entity::KernelSetting(name.into());
+        vec![
+            (setting(), A::SettingValue, configured),
+            (setting(), A::SettingRuntime, runtime),
+            (setting(), A::SettingDefault, default),
+        ]
+    };
+    let owners = |configured: &str, current: &str| {
+        let nic = || function("0000:18:00.1");
+        vec![
+            (nic(), A::KernelName, text("vmnic1")),
+            (nic(), A::ConfiguredOwner, text(configured)),
+            (nic(), A::CurrentOwner, text(current)),
+        ]
+    };
+    let told = |facts: Facts| {
+        let mut model = twins();
+        tell(&mut model, "esx01", "esxi.test-pending", "", facts);
+        attention(&model, "esx01")
+    };
+    assert_eq!(told(setting("logPort", text("default"), text("none"), text("default"))), [""; 0]);
+    assert_eq!(told(setting("maxVmnics", Value::Count(0), Value::Count(128), Value::Count(0))), [""; 0]);
+    assert_eq!(told(owners("Unknown", "VMkernel")), [""; 0]);
+    for waits in [
+        setting("logPort", text("com1"), text("none"), text("default")),
+        setting("noIOMMU", Value::Flag(false), Value::Flag(true), Value::Flag(false)),
+        owners("VM Passthru", "VMkernel"),
+    ] {
+        let told = told(waits);
+        assert!(told.len() == 1 && told[0].contains("waits for a reboot"), "{told:?}");
+    }
+}
+
+#[test]
+fn what_a_driver_does_not_publish_is_no_difference_and_not_available_is_one() {
+    let uplink = || Entity::Uplink("vmnic4".into());
+    let published = |attribute, value: Value| (uplink(), attribute, value);
+    let mut model = twins();
+    tell(
+        &mut model,
+        "esx01",
+        "esxi.test-dcb",
+        "",
+        vec![
+            published(A::PfcEnabled, Value::Flag(true)),
+            (function("0000:3b:00.0"), A::ConfiguredOwner, text("VMkernel")),
+            (function("0000:3b:00.0"), A::PhysicalSlot, text("3")),
+        ],
+    );
+    let missing = [
+        (uplink(), A::PfcEnabled, State::NotPublished("the driver of vmnic4".into())),
+        (Entity::Host, A::EsxiRelease, State::NotPublished("the list of releases".into())),
+        (function("0000:3b:00.0"), A::ConfiguredOwner, State::Known(text("Unknown"))),
+        (function("0000:3b:00.0"), A::PhysicalSlot, State::NotAvailable),
+    ];
+    tell(&mut model, "esx01", "esxi.test-release", "", vec![(Entity::Host, A::EsxiRelease, text("7.0 U3d"))]);
+    tell_states(&mut model, "esx02", "esxi.test-dcb", &[], &missing);
+    let differing: Vec<&str> = host_binding::differences(&model)
+        .into_iter()
+        .filter(|difference| difference.differs)
+        .map(|difference| difference.attribute.name())
+        .collect();
+    assert_eq!(differing, ["setting-value", "physical-slot"]);
+    act(&mut model, &["next-target", "panel-host", "compare-hosts", "show-same"]);
+    let screen = shown(&mut model, 200, 90);
+    for words in ["not published by the driver of vmnic4", "not published by the list of releases", "not available"] {
+        assert!(screen.contains(words), "{words}: {screen}");
+    }
 }

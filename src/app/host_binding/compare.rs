@@ -18,6 +18,8 @@ pub enum Held {
     Value(String),
     /// The host has no such thing.
     Absent,
+    /// The host itself says that the value is not available.
+    NotAvailable,
     /// Nothing was read that would tell.
     Unread,
 }
@@ -224,7 +226,8 @@ impl Held {
         match self {
             Self::Value(text) => (0, text),
             Self::Absent => (1, ""),
-            Self::Unread => (2, ""),
+            Self::NotAvailable => (2, ""),
+            Self::Unread => (3, ""),
         }
     }
 }
@@ -241,6 +244,10 @@ impl Ord for Held {
     }
 }
 
+fn is_owner(attribute: Attribute) -> bool {
+    matches!(attribute, Attribute::ConfiguredOwner | Attribute::CurrentOwner)
+}
+
 /// What a host has. A host without the thing lacks it only if the probe that told it elsewhere was run here too.
 fn held(model: &Model, host: &TargetId, entity: &Entity, attribute: Attribute, probes: &BTreeSet<SourceId>) -> Held {
     let id = EntityId::new(host, entity.clone());
@@ -248,10 +255,14 @@ fn held(model: &Model, host: &TargetId, entity: &Entity, attribute: Attribute, p
         // Releases differ in whether they name a function there.
         Some(State::Empty) if attribute == Attribute::KernelName => Held::Unread,
         Some(State::Known(value)) if attribute == Attribute::KernelName && value.to_string().is_empty() => Held::Unread,
+        // `Unknown` stands where no owner was ever configured: the VMkernel owns it all the same.
+        Some(State::Known(value)) if is_owner(attribute) && value.to_string().eq_ignore_ascii_case("unknown") => {
+            Held::Unread
+        }
         Some(State::Known(value)) if !value.to_string().is_empty() => Held::Value(format::value(attribute, value)),
         Some(State::Known(_) | State::Empty) => Held::Value("(empty)".to_owned()),
-        Some(State::NotAvailable | State::NotPublished(_)) => Held::Absent,
-        // What could not be read is no difference.
+        Some(State::NotAvailable) => Held::NotAvailable,
+        // What was not or could not be read is no difference: a driver that does not publish a value may have any.
         Some(_) => Held::Unread,
         None => {
             let read =
@@ -332,9 +343,12 @@ fn row(model: &Model, hosts: &[&TargetId], difference: &Difference) -> Row {
             let text = match held {
                 Held::Value(text) => format!("{text}{old}"),
                 Held::Absent => "none".to_owned(),
-                Held::Unread => {
-                    reading.and_then(|reading| reading.state.why()).unwrap_or_else(|| "not read".to_owned())
-                }
+                Held::NotAvailable => format!("not available{old}"),
+                Held::Unread => match reading.map(|reading| &reading.state) {
+                    Some(State::Known(value)) if is_owner(difference.attribute) => value.to_string(),
+                    Some(state) => state.why().unwrap_or_else(|| "not read".to_owned()),
+                    None => "not read".to_owned(),
+                },
             };
             match reading {
                 Some(_) => Cell::of(text, gravity, &id, difference.attribute),

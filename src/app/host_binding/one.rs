@@ -5,6 +5,7 @@ use super::super::model::Model;
 use super::super::table::{Cell, Row, RowKey};
 use super::{cell, compare, entity_row};
 use crate::fabric::{Attribute as A, Attribute, Entity, EntityId, State, TargetId, Value};
+use crate::probe::esxi::reboot;
 
 /// How many lines of logs are shown: the last ones.
 const SHOWN_MESSAGES: usize = 30;
@@ -123,9 +124,12 @@ impl Of<'_> {
         let setting = Entity::AdvancedSetting(PVRDMA_VMKNIC.into());
         if let Some(mut row) = self.single(setting.clone(), Attribute::SettingValue, "tagged adapter") {
             if self.is_blank(&setting, Attribute::SettingValue) {
+                let said = self.unprepared(
+                    "none: Net.PVRDMAVmknic is empty, PVRDMA falls back to TCP",
+                    "none: the default, it matters only to VMs with PVRDMA",
+                );
                 for cell in &mut row.cells {
-                    "none: Net.PVRDMAVmknic is empty, PVRDMA falls back to TCP".clone_into(&mut cell.text);
-                    cell.gravity = Gravity::Bad;
+                    (cell.text, cell.gravity) = (said.0.to_owned(), said.1);
                 }
             } else if let Some(name) = self.model.fabric.text(&self.id(setting), Attribute::SettingValue) {
                 let adapter = self.id(Entity::Vmknic(name.into()));
@@ -148,7 +152,11 @@ impl Of<'_> {
                 match open {
                     Some(true) => (cell.text, cell.gravity) = ("open".to_owned(), Gravity::Good),
                     Some(false) => {
-                        (cell.text, cell.gravity) = ("closed: PVRDMA cannot set up RDMA".to_owned(), Gravity::Bad);
+                        let said = self.unprepared(
+                            "closed: PVRDMA cannot set up RDMA",
+                            "closed: the default, it matters only to VMs with PVRDMA",
+                        );
+                        (cell.text, cell.gravity) = (said.0.to_owned(), said.1);
                     }
                     None => {}
                 }
@@ -168,6 +176,16 @@ impl Of<'_> {
         }
         rows.extend(self.pvrdma_switches());
         rows
+    }
+
+    /// What is said of a host as it was installed: bad where a VM of it has a PVRDMA adapter, ordinary everywhere else.
+    fn unprepared(&self, with: &'static str, without: &'static str) -> (&'static str, Gravity) {
+        let chains = &self.model.joined().chains;
+        if chains.iter().any(|chain| chain.is_pvrdma() && chain.vm.target == *self.host) {
+            (with, Gravity::Bad)
+        } else {
+            (without, Gravity::Neutral)
+        }
     }
 
     /// True if a value is known to be nothing.
@@ -251,11 +269,12 @@ impl Of<'_> {
                     Attribute::NumaNode,
                 ];
                 let mut row = entity_row(self.model, &id, id.entity.name(), &first, &[Attribute::ConfiguredOwner])?;
-                let owner = |attribute| self.model.fabric.text(&id, attribute).filter(|text| !text.is_empty());
+                let owner = |attribute| self.model.fabric.text(&id, attribute);
                 if let (Some(now), Some(next)) = (owner(Attribute::CurrentOwner), owner(Attribute::ConfiguredOwner))
-                    && !now.eq_ignore_ascii_case(next)
+                    && reboot::is_owner_pending(next, now)
                 {
-                    let text = format!("owner is {now}, configured is {next}: waits for a reboot");
+                    let text =
+                        format!("owner is {now}, configured is {next}: waits for a reboot, or its record is stale");
                     row.cells.insert(0, Cell::of(text, Gravity::Warning, &id, Attribute::ConfiguredOwner));
                 }
                 Some(row)
@@ -269,20 +288,24 @@ impl Of<'_> {
             .entities(|entity| matches!(entity, Entity::KernelSetting(_) | Entity::AdvancedSetting(_)))
             .into_iter()
             .filter_map(|id| {
-                let value = |attribute| self.model.fabric.value(&id, attribute).map(ToString::to_string);
-                let (set, runs) = (value(Attribute::SettingValue), value(Attribute::SettingRuntime));
+                let value = |attribute| self.model.fabric.value(&id, attribute);
+                let text = |attribute| value(attribute).map(ToString::to_string);
+                let (set, runs) = (text(Attribute::SettingValue), text(Attribute::SettingRuntime));
+                let default = text(Attribute::SettingDefault);
+                let is_flag = value(Attribute::SettingValue).is_some_and(|value| value.as_flag().is_some());
                 let mut cells = Vec::new();
                 cells.extend(cell(self.model, &id, Attribute::SettingValue, ""));
                 match (&set, &runs) {
-                    (Some(set), Some(runs)) if !set.eq_ignore_ascii_case(runs) => cells.insert(
-                        0,
-                        Cell::of(
-                            format!("configured {set}, in force {runs}: waits for a reboot"),
-                            Gravity::Warning,
-                            &id,
-                            Attribute::SettingRuntime,
+                    (Some(set), Some(runs)) if reboot::is_pending(set, runs, default.as_deref(), is_flag) => cells
+                        .insert(
+                            0,
+                            Cell::of(
+                                format!("configured {set}, in force {runs}: waits for a reboot"),
+                                Gravity::Warning,
+                                &id,
+                                Attribute::SettingRuntime,
+                            ),
                         ),
-                    ),
                     (_, Some(_)) => cells.extend(cell(self.model, &id, Attribute::SettingRuntime, "in force")),
                     _ => {}
                 }

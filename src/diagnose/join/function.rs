@@ -3,6 +3,17 @@
 use super::{Chain, Gap, Joined, Link, LinkKind, View};
 use crate::fabric::{Attribute, Entity, EntityId, TargetId, Value};
 use crate::probe::esxi::address::PciAddress;
+use crate::probe::vmx::{OnHost, PciId};
+
+/// What VMware makes up in every guest: its own devices.
+const VMWARE: &str = "15ad";
+
+/// Network adapters of Intel that VMware makes up too (e1000, e1000e); real ones of the latter exist.
+const EMULATED: [(&str, &str); 2] = [("8086", "100f"), ("8086", "10d3")];
+
+/// Base classes of PCI that are no device to pass through but the board of the guest: memory, bridges, ports and timers
+/// of the chipset.
+const BOARD: [&str; 4] = ["05", "06", "07", "08"];
 
 /// The function of an uplink, and its NUMA node.
 pub(super) fn of_uplink(view: View<'_>, uplink: &EntityId, chain: &mut Chain, gaps: &mut Vec<Gap>) {
@@ -61,10 +72,13 @@ pub(super) fn below(view: View<'_>, device: &EntityId, chain: &mut Chain, gaps: 
     let mut gap = |why: String, rests_on| {
         gaps.push(Gap { about: device.clone(), missing: "PCI function of the host", why, rests_on });
     };
-    let written = [Attribute::BackingFunction, Attribute::BackingId]
-        .into_iter()
-        .find_map(|attribute| Some((attribute, view.shown(device, attribute)?)))
-        .filter(|(_, text)| PciAddress::of(text).is_some());
+    let written = match written(view, device) {
+        Ok(written) => written,
+        Err((why, attribute)) => {
+            gap(why, vec![(device.clone(), attribute)]);
+            return;
+        }
+    };
     let (function, rests_on) = match &written {
         Some((attribute, address)) => {
             let Some(function) = view.function(host, address) else {
@@ -91,6 +105,40 @@ pub(super) fn below(view: View<'_>, device: &EntityId, chain: &mut Chain, gaps: 
     chain.links.push(Link { kind: LinkKind::DeviceFunction, from: device.clone(), to: function.clone(), rests_on });
     node(view, &function, chain);
     to_virtual(view, &function, chain);
+}
+
+/// The address that the configuration names, and where; `None` if it names none. Why not, if it cannot be told which
+/// function is meant, or the host has none that could be.
+fn written(view: View<'_>, device: &EntityId) -> Result<Option<(Attribute, String)>, (String, Attribute)> {
+    let host = &device.target;
+    let told = view.shown(device, Attribute::BackingFunction).filter(|text| PciAddress::of(text).is_some());
+    if let Some(address) = told {
+        return Ok(Some((Attribute::BackingFunction, address)));
+    }
+    let Some(id) = view.shown(device, Attribute::BackingId) else { return Ok(None) };
+    let has = |address: &str| {
+        let things = view.index.on(host);
+        PciAddress::of(address)
+            .is_some_and(|at| things.function_at.contains_key(&at) || things.virtual_at.contains_key(&at))
+    };
+    match PciId::read(&id).on(has) {
+        OnHost::There(address) | OnHost::OnlyAsHex(address) => Ok(Some((Attribute::BackingId, address))),
+        OnHost::Both { decimal, hex } => Err((
+            format!(
+                "the id {id} reads as {decimal} (decimal) and as {hex} (hexadecimal), and {host} has both: which is meant is \
+                 not observable"
+            ),
+            Attribute::BackingId,
+        )),
+        OnHost::Absent(addresses) => Err((
+            format!(
+                "{host} has no PCI function {}: the VM was configured for another host or slot",
+                addresses.join(" or ")
+            ),
+            Attribute::BackingId,
+        )),
+        OnHost::Unreadable => Ok(None),
+    }
 }
 
 /// The one function that a device without an address can be: a vGPU on a host with one graphics device for sharing, or a
@@ -183,6 +231,13 @@ fn to_virtual(view: View<'_>, function: &EntityId, chain: &mut Chain) {
     chain.links.push(Link { kind: LinkKind::VirtualUplink, from: found, to: uplink, rests_on: basis });
 }
 
+/// True for a bridge or a part of the chipset of the guest, by its class.
+fn is_board(view: View<'_>, id: &EntityId) -> bool {
+    view.shown(id, Attribute::ClassCode)
+        .is_some_and(|class| class.trim_start_matches("0x").get(..2).is_some_and(|base| BOARD.contains(&base)))
+        && view.shown(id, Attribute::FunctionKind).is_none()
+}
+
 /// Which function of a guest is which device of its VM: by vendor and device id, where only one of each kind is there.
 /// The chains of that VM begin at `first`.
 pub(super) fn of_guest(view: View<'_>, guest: &TargetId, first: usize, joined: &mut Joined) {
@@ -197,7 +252,7 @@ pub(super) fn of_guest(view: View<'_>, guest: &TargetId, first: usize, joined: &
         .on(guest)
         .functions
         .iter()
-        .filter(|id| !ids(id).is_some_and(|(vendor, _)| vendor == "15ad" || vendor == "8086"))
+        .filter(|id| !ids(id).is_some_and(|(vendor, _)| vendor == VMWARE) && !is_board(view, id))
         .cloned()
         .collect();
     let backed: Vec<(usize, EntityId)> = joined
@@ -227,6 +282,7 @@ pub(super) fn of_guest(view: View<'_>, guest: &TargetId, first: usize, joined: &
                 };
                 chain.links.insert(0, link);
             }
+            ([], _) if EMULATED.contains(&(&wanted.0, &wanted.1)) => {}
             ([], _) => joined.gaps.push(Gap {
                 about: function.clone(),
                 missing: "device of the VM",

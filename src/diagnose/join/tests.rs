@@ -349,3 +349,63 @@ fn the_name_of_an_uplink_on_its_switch_leads_to_the_adapter_of_the_host() {
     let unknown = both(named(&["Uplink 7"], policy));
     assert!(reasons(&unknown)[0].contains("the teaming names Uplink 7"), "{:?}", reasons(&unknown));
 }
+
+#[test]
+fn an_id_that_reads_both_ways_is_joined_only_where_the_host_tells() {
+    let of = |more: &[&str]| {
+        let mut facts = host();
+        facts.retain(|(_, attribute, _)| *attribute != Attribute::BackingFunction);
+        facts.push((device(13000), Attribute::BackingId, text("0000:41:00.0")));
+        facts.extend(more.iter().map(|address| (function(address), Attribute::VendorId, text("10de"))));
+        let joined = joined(&[report("esx01", "test.host", facts)]);
+        let chain = joined.chains.iter().find(|chain| chain.kind == "passthrough").expect("a chain");
+        let function = chain.reaches(|entity| matches!(entity, Entity::PciFunction(_)));
+        let gaps = joined.gaps.iter().map(|gap| gap.why.clone()).collect::<Vec<_>>();
+        (function.map(|id| id.entity.name()), gaps)
+    };
+    assert_eq!(of(&["0000:29:00.0"]), (Some("0000:29:00.0".to_owned()), vec![]), "41 is bus 29, which it has");
+    assert_eq!(of(&["0000:41:00.0"]), (Some("0000:41:00.0".to_owned()), vec![]), "it has the other one only");
+    let (function, gaps) = of(&["0000:29:00.0", "0000:41:00.0"]);
+    assert_eq!(function, None, "none is guessed");
+    assert!(gaps[0].contains("0000:29:00.0 (decimal) and as 0000:41:00.0 (hexadecimal)"), "{gaps:?}");
+    let (function, gaps) = of(&[]);
+    assert_eq!(function, None);
+    assert!(gaps[0].contains("has no PCI function 0000:29:00.0 or 0000:41:00.0"), "{gaps:?}");
+}
+
+#[test]
+fn an_adapter_of_intel_in_passthrough_is_joined_and_the_board_of_the_guest_is_no_gap() {
+    use Attribute as A;
+    let adapter = |address: &str, device: &str, class: &str| {
+        let function = || function(address);
+        vec![
+            (function(), A::VendorId, text("8086")),
+            (function(), A::DeviceId, text(device)),
+            (function(), A::ClassCode, text(class)),
+        ]
+    };
+    let with = |on_host: Vec<(Entity, A, Value)>, in_guest: Vec<(Entity, A, Value)>| {
+        joined(&[
+            report("esx01", "test.host", [host(), on_host].concat()),
+            report("guest-a", "test.guest", [guest(), in_guest].concat()),
+        ])
+    };
+    let board = [
+        adapter("0000:00:00.0", "7190", "060000"),
+        adapter("0000:00:07.3", "7113", "068000"),
+        adapter("0000:02:00.0", "100f", "020000"),
+    ];
+    assert_eq!(reasons(&with(Vec::new(), board.concat())), [""; 0]);
+    // An E810 that no device of the VM explains.
+    let e810 = || adapter("0000:0b:00.0", "1592", "020000");
+    let lost = with(Vec::new(), e810());
+    assert_eq!(reasons(&lost), ["no device of the VM is backed by a function 8086:1592 of the host"]);
+    let mut given = adapter("0000:5e:00.0", "1592", "020000");
+    given.push((device(13001), A::DeviceKind, text("passthrough")));
+    given.push((device(13001), A::BackingFunction, text("0000:5e:00.0")));
+    let found = with(given, e810());
+    assert_eq!(reasons(&found), [""; 0]);
+    assert!(found.all_links().iter().any(|link| link.kind == LinkKind::GuestDevice
+        && link.from.entity == function("0000:0b:00.0")
+        && link.to.entity == device(13001)));
+}

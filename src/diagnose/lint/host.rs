@@ -2,19 +2,30 @@
 
 use crate::fabric::{Attribute, Entity, EntityId, Fabric, State, TargetId, Text, Value};
 
+/// How far passthrough of a function is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passthrough {
+    /// It is not enabled.
+    Off,
+    /// It is enabled, and the VMkernel owns the function until the host boots again.
+    Waits,
+    /// It is enabled and in force.
+    InForce,
+}
+
 /// One PCI function of the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostFunction {
     /// Address, hexadecimal, `0000:af:00.0`.
     pub address: String,
-    /// Vendor id, four hexadecimal digits.
+    /// Vendor id, four hexadecimal digits; empty if not known.
     pub vendor: String,
-    /// Device id, four hexadecimal digits.
+    /// Device id, four hexadecimal digits; empty if not known.
     pub device: String,
     /// Device in words.
     pub name: String,
-    /// True if passthrough is enabled and in force; `None` where the host does not say.
-    pub passthrough: Option<bool>,
+    /// How far passthrough is; `None` where the host does not say.
+    pub passthrough: Option<Passthrough>,
     /// NUMA node, if known.
     pub numa_node: Option<u32>,
 }
@@ -28,7 +39,7 @@ pub struct HostView {
     pub version: Option<String>,
     /// Build number.
     pub build: Option<u64>,
-    /// PCI functions; `None` if they were not read.
+    /// All PCI functions; `None` if the list of them was not read.
     pub functions: Option<Vec<HostFunction>>,
     /// VMkernel adapter tagged for PVRDMA; empty if none is.
     pub pvrdma_vmknic: Option<String>,
@@ -50,11 +61,13 @@ impl HostView {
                 _ => None,
             })
             .collect();
+        // The lists of what is passed through and of graphics devices name functions too, but not all, and no models.
+        let is_listed = functions.iter().any(|function| !function.vendor.is_empty());
         Some(Self {
             name: target.to_string(),
             version: fabric.text(&host, Attribute::EsxiVersion).map(str::to_owned),
             build: fabric.value(&host, Attribute::EsxiBuild).and_then(number),
-            functions: (!functions.is_empty()).then_some(functions),
+            functions: is_listed.then_some(functions),
             pvrdma_vmknic: tagged(fabric, target),
             distributed_switches: switches(fabric, target),
         })
@@ -71,14 +84,17 @@ fn function(fabric: &Fabric, target: &TargetId, address: &Text) -> HostFunction 
     let id = EntityId::new(target, Entity::PciFunction(address.clone()));
     let text = |attribute| fabric.value(&id, attribute).map(Value::to_string).unwrap_or_default();
     let digits = |attribute| text(attribute).trim_start_matches("0x").to_ascii_lowercase();
-    let owner = fabric.text(&id, Attribute::CurrentOwner);
+    let is_given = |owner: &str| owner.to_ascii_lowercase().contains("passthru");
     let enabled = fabric.value(&id, Attribute::PassthroughEnabled).and_then(Value::as_flag);
-    let passthrough = match (enabled, owner) {
-        (Some(false), _) => Some(false),
+    let is_configured = enabled == Some(true) || fabric.text(&id, Attribute::ConfiguredOwner).is_some_and(is_given);
+    let passthrough = match (enabled, fabric.text(&id, Attribute::CurrentOwner)) {
+        (Some(false), _) => Some(Passthrough::Off),
         // Configured, but the owner changes with the next boot only.
-        (_, Some(owner)) if owner.eq_ignore_ascii_case("VMkernel") => Some(false),
-        (_, Some(owner)) if owner.to_ascii_lowercase().contains("passthru") => Some(true),
-        (enabled, _) => enabled,
+        (_, Some(owner)) if owner.eq_ignore_ascii_case("VMkernel") => {
+            Some(if is_configured { Passthrough::Waits } else { Passthrough::Off })
+        }
+        (_, Some(owner)) if is_given(owner) => Some(Passthrough::InForce),
+        (enabled, _) => enabled.map(|_| Passthrough::InForce),
     };
     let node = fabric.value(&id, Attribute::NumaNode).and_then(number);
     HostFunction {
@@ -174,9 +190,25 @@ mod tests {
             assert_eq!((first.vendor.as_str(), first.numa_node), ("10de", Some(1)));
             first.passthrough
         };
-        assert_eq!(passthrough("VM Passthru", true), Some(true));
-        assert_eq!(passthrough("VMkernel", true), Some(false));
-        assert_eq!(passthrough("VM Passthru", false), Some(false));
-        assert_eq!(passthrough("Unknown", true), Some(true));
+        assert_eq!(passthrough("VM Passthru", true), Some(Passthrough::InForce));
+        assert_eq!(passthrough("VMkernel", true), Some(Passthrough::Waits));
+        assert_eq!(passthrough("VMkernel", false), Some(Passthrough::Off));
+        assert_eq!(passthrough("VM Passthru", false), Some(Passthrough::Off));
+        assert_eq!(passthrough("Unknown", true), Some(Passthrough::InForce));
+    }
+
+    #[test]
+    fn functions_that_only_other_lists_name_are_no_list() {
+        let gpu = || Entity::PciFunction(Text::new("0000:af:00.0"));
+        let host = || known(Entity::Host, Attribute::EsxiVersion, "8.0.3");
+        let others = vec![
+            host(),
+            fact(Entity::Host, Attribute::PassthroughCapable, State::Failed(Text::new("hostd does not answer"))),
+            known(gpu(), Attribute::PassthroughEnabled, Value::Flag(true)),
+            known(gpu(), Attribute::GraphicsType, "Basic"),
+        ];
+        assert_eq!(view(&others).expect("a host").functions, None, "the list itself was not read");
+        let listed = [others, vec![known(gpu(), Attribute::VendorId, "10de")]].concat();
+        assert_eq!(view(&listed).and_then(|view| view.functions).map(|all| all.len()), Some(1));
     }
 }

@@ -4,27 +4,10 @@
 //! against it.
 
 use super::rules::device::{Kind, devices};
+use super::rules::passthrough_id::is_decided;
 use super::rules::shown;
-use super::{Finding, Severity, Subject};
+use super::{AtPowerOn, Finding, Severity, Subject};
 use crate::probe::vmx::PciId;
-
-/// Errors that are known not to keep a VM from starting: the guest or the device suffers.
-const STARTS: &[&str] =
-    &["vmx.efi-missing", "vmx.pvrdma-keys", "vmx.pvrdma-standard-switch", "vmx.pvrdma-pair-removed"];
-/// Findings below an error whose effect on the power-on is not known.
-const OPEN: &[&str] = &[
-    "vmx.bad-flag",
-    "vmx.byte-order-mark",
-    "vmx.cores-per-socket",
-    "vmx.encoding-mismatch",
-    "vmx.hardware-version",
-    "vmx.memory-size",
-    "vmx.passthrough-id-form",
-    "vmx.passthrough-id-twice",
-    "vmx.passthrough-other-device",
-    "vmx.placeholder",
-    "vmx.vgpu-profile",
-];
 
 /// What would happen at power-on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -77,9 +60,10 @@ impl PowerOn {
         if !reasons.is_empty() {
             return Self { verdict: Verdict::Fails, reason: reasons.join("; ") };
         }
-        let undecided = |finding: &&Finding| {
-            let (rule, error) = (finding.rule.id, finding.rule.severity == Severity::Error);
-            (error && !STARTS.contains(&rule)) || OPEN.contains(&rule)
+        let undecided = |finding: &&Finding| match finding.rule.at_power_on {
+            AtPowerOn::BySeverity => finding.rule.severity == Severity::Error,
+            AtPowerOn::Starts => false,
+            AtPowerOn::Open => true,
         };
         if let Some(first) = findings.iter().find(undecided) {
             let message = &first.found.message;
@@ -90,7 +74,7 @@ impl PowerOn {
         if ["config.version", "virtualHW.version"].iter().any(|key| subject.vmx.get(key).is_none()) {
             return Self::unknown("no whole configuration: config.version or virtualHW.version is missing");
         }
-        let is_read = subject.host.is_some_and(|host| host.functions.is_some());
+        let is_read = subject.host.is_some_and(|host| is_decided(subject, host));
         let (asked, shares) = asked(subject);
         if !is_read && (!asked.is_empty() || !shares.is_empty()) {
             return Self::unknown(format!(
@@ -136,7 +120,7 @@ fn asked(subject: &Subject<'_>) -> (Vec<String>, Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnose::lint::{HostView, catalogue, lint};
+    use crate::diagnose::lint::{HostView, Passthrough, catalogue, lint};
     use crate::probe::vmx::Dictionary;
 
     const WHOLE: &str = "config.version = \"8\"\nvirtualHW.version = \"19\"\nmemSize = \"4096\"\n";
@@ -152,10 +136,11 @@ mod tests {
     }
 
     #[test]
-    fn the_lists_name_rules_of_the_right_severity() {
-        let severity = |id: &str| catalogue().find(|rule| rule.id == id).map(|rule| rule.severity);
-        assert!(STARTS.iter().all(|id| severity(id) == Some(Severity::Error)));
-        assert!(OPEN.iter().all(|id| severity(id) == Some(Severity::Warning)));
+    fn what_is_said_of_the_power_on_fits_the_severity() {
+        let of = |at| catalogue().filter(move |rule| rule.at_power_on == at);
+        assert!(of(AtPowerOn::Starts).all(|rule| rule.severity == Severity::Error));
+        assert!(of(AtPowerOn::Open).all(|rule| rule.severity == Severity::Warning));
+        assert!(of(AtPowerOn::Starts).count() > 0 && of(AtPowerOn::Open).count() > 0);
     }
 
     #[test]
@@ -207,8 +192,19 @@ mod tests {
         assert_eq!(beside(&dynamic, Some(&of("1eb8"))).verdict, Verdict::Starts);
         let fails = beside(&dynamic, Some(&of("20f1")));
         assert!(fails.verdict == Verdict::Fails && fails.reason.contains("0x10de:0x1eb8"), "{}", fails.reason);
+        // A model that is not known may be the one that is asked for.
+        let open = beside(&dynamic, Some(&of("")));
+        assert!(open.verdict == Verdict::Unknown && open.reason.contains("0x10de:0x1eb8"), "{}", open.reason);
         let open = beside(&vgpu, Some(&of("20f1")));
         assert!(open.verdict == Verdict::Unknown && open.reason.contains("nvidia-smi vgpu"), "{}", open.reason);
+    }
+
+    fn owned(host: &HostView, passthrough: Passthrough) -> HostView {
+        let mut host = host.clone();
+        for function in host.functions.iter_mut().flatten() {
+            function.passthrough = Some(passthrough);
+        }
+        host
     }
 
     #[test]
@@ -230,6 +226,10 @@ mod tests {
         };
         let host = HostView { functions: Some(vec![function]), ..HostView::default() };
         assert_eq!(beside(&network, Some(&host)).verdict, Verdict::Starts);
+        let waits = beside(&network, Some(&owned(&host, Passthrough::Waits)));
+        assert!(waits.verdict == Verdict::Fails && waits.reason.contains("waits for a reboot"), "{}", waits.reason);
+        let off = beside(&network, Some(&owned(&host, Passthrough::Off)));
+        assert!(off.verdict == Verdict::Fails && off.reason.contains("is not enabled"), "{}", off.reason);
         let host = HostView { functions: Some(Vec::new()), ..HostView::default() };
         assert_eq!(beside(&network, Some(&host)).verdict, Verdict::Fails);
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
-use crate::diagnose::lint::{Finding, HostFunction, HostView, PowerOn, Severity, Subject, Verdict, lint};
+use crate::diagnose::lint::{Finding, HostFunction, HostView, Passthrough, PowerOn, Severity, Subject, Verdict, lint};
 use crate::lab::guest::{data_centre_by, pvrdma_guests};
 
 /// Both hosts by a clock that stands.
@@ -187,7 +187,7 @@ fn the_sound_vms_give_no_alarm_and_the_edited_one_every_fault() {
         vendor: "10de".to_owned(),
         device: "20f1".to_owned(),
         name: "A100".to_owned(),
-        passthrough: Some(true),
+        passthrough: Some(Passthrough::InForce),
         numa_node: Some(1),
     };
     let host = HostView {
@@ -231,6 +231,7 @@ fn the_sound_vms_give_no_alarm_and_the_edited_one_every_fault() {
         (29, "vmx.latency-processors"),
         (30, "vmx.passthrough-memory-hot-add"),
         (31, "vmx.open-quote"),
+        (38, "vmx.passthrough-id-form"),
     ];
     assert_eq!(found, planted);
     assert_eq!(power_on.verdict, Verdict::Fails, "{}", power_on.reason);

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::command::run_as;
+use super::sed;
 use crate::lab::machine::{Answer, Login, Machine};
 use crate::probe::dialect::posix::{MORE_LINES, MOST_PROCESSES, is_name};
 use crate::probe::{Keep, Listing, MOST_ITEMS, Read, Word};
@@ -100,9 +101,13 @@ fn each(
     tool: &str,
     marker: &str,
 ) -> Printed {
-    let list: Vec<String> = chosen(of.command().0.iter().map(|word| (*word).to_owned()).collect(), tool);
-    let listed = Printed::from(run_as(machine, login, &list, false));
-    let names = of.names(&String::from_utf8_lossy(&listed.stdout));
+    let (list, filter) = of.command();
+    let list: Vec<String> = chosen(list.iter().map(|word| (*word).to_owned()).collect(), tool);
+    let mut listed = Printed::from(run_as(machine, login, &list, false));
+    let names = sed::lines(filter, &String::from_utf8_lossy(&listed.stdout)).unwrap_or_else(|why| {
+        listed.stderr.extend_from_slice(format!("{why}\n").as_bytes());
+        Vec::new()
+    });
     let mut printed = Printed { stdout: Vec::new(), ..listed };
     for name in names.iter().take(MOST_ITEMS) {
         let mark = format!("{marker} item {name}\n");

@@ -24,7 +24,7 @@ mod net_dvs;
 mod nics;
 mod pci;
 mod rdma;
-mod reboot;
+pub mod reboot;
 mod reply;
 mod software;
 mod sriov;

@@ -67,10 +67,12 @@ fn list_facts(list: &Observation, blocks: &Result<Vec<Block<'_>>, State<Value>>,
     let mut of_adapters = Facts::of(adapters);
     for block in blocks {
         let Some(address) = address(block) else { continue };
+        let entity = Entity::PciFunction(Text::new(&address.to_string()));
         if !matters(block) {
+            // That it is there, and which model, is asked of any function that a VM may name.
+            say_model(&mut facts, &entity, block);
             continue;
         }
-        let entity = Entity::PciFunction(Text::new(&address.to_string()));
         say(&mut facts, &entity, block);
         let own = block.field(&["VMkernel Name"]).filter(|field| !field.value.is_empty());
         if let Some(field) = own {
@@ -90,8 +92,8 @@ pub(super) fn address(block: &Block<'_>) -> Option<PciAddress> {
     PciAddress::of(block.title).or_else(|| PciAddress::of(block.get(&["Address"])?))
 }
 
-/// Bridges and parts of the chipset are left out, a third of a server's functions and more, unless someone passes them
-/// through.
+/// Of bridges and parts of the chipset, a third of a server's functions and more, only the model is told, unless someone
+/// passes them through.
 fn matters(block: &Block<'_>) -> bool {
     let class = block.get(&["Device Class"]).and_then(hexadecimal).map_or(0, |class| class >> 8);
     let owned = ["Configured Owner", "Current Owner"]
@@ -138,33 +140,38 @@ fn say(facts: &mut Facts<'_>, entity: &Entity, block: &Block<'_>) {
         };
         facts.say(entity, Attribute::NumaNode, Some(state), field.line);
     }
-    say_ids(facts, entity, block);
+    say_model(facts, entity, block);
+    say_kind(facts, entity, block);
 }
 
-fn say_ids(facts: &mut Facts<'_>, entity: &Entity, block: &Block<'_>) {
-    let number = |key: &str| {
-        let field = block.field(&[key])?;
-        Some((hexadecimal(&field.value)?, field.line))
-    };
-    let text = |words: String| Some(State::<Value>::Known(words.as_str().into()));
-    let (vendor, device) = (number("Vendor ID"), number("Device ID"));
-    for (attribute, key, id) in [(Attribute::VendorId, "Vendor ID", vendor), (Attribute::DeviceId, "Device ID", device)]
-    {
-        if let Some((id, line)) = id {
-            facts.say(entity, attribute, text(format!("{id:04x}")), line);
+/// A number of a block, with its line.
+fn number(block: &Block<'_>, key: &str) -> Option<(u32, u32)> {
+    let field = block.field(&[key])?;
+    Some((hexadecimal(&field.value)?, field.line))
+}
+
+fn say_model(facts: &mut Facts<'_>, entity: &Entity, block: &Block<'_>) {
+    for (attribute, key) in [(Attribute::VendorId, "Vendor ID"), (Attribute::DeviceId, "Device ID")] {
+        if let Some((id, line)) = number(block, key) {
+            facts.say(entity, attribute, Some(State::Known(format!("{id:04x}").as_str().into())), line);
         } else if let Some(field) = block.field(&[key]) {
             // Without `0x` it is not known in which base it was written.
             let state = reply::missing(&field.value).unwrap_or_else(|| reply::not_understood(&field.value));
             facts.say(entity, attribute, Some(state), field.line);
         }
     }
+}
+
+fn say_kind(facts: &mut Facts<'_>, entity: &Entity, block: &Block<'_>) {
+    let number = |key| number(block, key);
+    let text = |words: String| Some(State::<Value>::Known(words.as_str().into()));
     if let (Some((vendor, line)), Some((device, _))) = (number("SubVendor ID"), number("SubDevice ID")) {
         facts.say(entity, Attribute::SubsystemId, text(format!("{vendor:04x}:{device:04x}")), line);
     }
     if let Some((class, line)) = number("Device Class") {
         let interface = number("Programming Interface").map_or(0, |(interface, _)| interface);
         facts.say(entity, Attribute::ClassCode, text(format!("{class:04x}{interface:02x}")), line);
-        let kind = match (vendor.map(|(id, _)| id), class >> 8) {
+        let kind = match (number("Vendor ID").map(|(id, _)| id), class >> 8) {
             (Some(0x10de), 0x03) => Some("NVIDIA GPU"),
             (Some(0x10de), _) if class == 0x0680 => Some("NVIDIA NVSwitch"),
             (Some(0x15b3), 0x02) => Some("RDMA-capable NIC"),
@@ -247,6 +254,8 @@ mod tests {
 0000:00:1f.0
    Address: 0000:00:1f.0
    Vendor Name: Intel Corporation
+   Vendor ID: 0x8086
+   Device ID: 0xa1c1
    Device Class: 0x0601
    Configured Owner: Unknown
    Current Owner: VMkernel
@@ -300,6 +309,8 @@ logPort          String  default     none     default  Where messages go
             assert!(of("0000:5e:00.0", Attribute::PhysicalSlot).starts_with("<not available"));
             assert_eq!(of("0000:3b:00.0", Attribute::FunctionKind), "NVIDIA GPU");
             assert_eq!(of("0000:00:1f.0", Attribute::VendorName), "absent", "a bridge");
+            assert_eq!(of("0000:00:1f.0", Attribute::FunctionKind), "absent");
+            assert_eq!(of("0000:00:1f.0", Attribute::DeviceId), "a1c1", "but it is there");
             assert_eq!(
                 pending(&facts),
                 "0000:3b:00.0: owner VM Passthru configured, VMkernel now (or its record is stale)"

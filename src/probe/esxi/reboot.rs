@@ -11,7 +11,7 @@ use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
 const MOST: usize = 32;
 
 /// The fact of the host, from the list of PCI functions as it came and as blocks. It is empty only if everything that could wait was read and nothing does.
-pub fn pending(
+pub(super) fn pending(
     list: &Observation,
     blocks: &Result<Vec<Block<'_>>, State<Value>>,
     enabled: &Result<Enabled, State<Value>>,
@@ -32,8 +32,27 @@ pub fn pending(
     list.fact(Entity::Host, Attribute::RebootPending, state, 0)
 }
 
+/// True if an owner says something: `Unknown` stands where none was ever configured, on healthy hosts too.
+fn is_named(owner: &str) -> bool {
+    let owner = owner.trim();
+    !owner.is_empty() && !owner.eq_ignore_ascii_case("unknown")
+}
+
+/// True if a PCI function gets another owner with the next boot, by its owners as the list has them. The record of a
+/// function that was taken out and put back looks the same.
+pub fn is_owner_pending(configured: &str, current: &str) -> bool {
+    is_named(configured) && is_named(current) && !configured.trim().eq_ignore_ascii_case(current.trim())
+}
+
+/// True if a boot-time setting waits for the next boot. Where the default is configured the kernel chooses by itself, and
+/// what it chose can look different; only for a yes or no (`is_flag`) it cannot.
+pub fn is_pending(configured: &str, runtime: &str, default: Option<&str>, is_flag: bool) -> bool {
+    let is_default = default.is_some_and(|default| default.eq_ignore_ascii_case(configured));
+    let differs = !configured.is_empty() && !runtime.is_empty() && !configured.eq_ignore_ascii_case(runtime);
+    differs && (is_flag || !is_default)
+}
+
 fn owners(blocks: &[Block<'_>], enabled: Option<&Enabled>) -> Vec<Text> {
-    let is_named = |owner: &str| !owner.is_empty() && !owner.eq_ignore_ascii_case("unknown");
     let mut waiting = Vec::new();
     for block in blocks {
         let Some(address) = pci::address(block) else { continue };
@@ -42,8 +61,7 @@ fn owners(blocks: &[Block<'_>], enabled: Option<&Enabled>) -> Vec<Text> {
         let is_enabled = enabled
             .and_then(|enabled| enabled.get(&address))
             .is_some_and(|(enabled, _)| *enabled == State::Known(true.into()));
-        // A record of a function that was taken out and put back looks the same as one that waits.
-        if is_named(configured) && is_named(current) && configured != current {
+        if is_owner_pending(configured, current) {
             waiting.push(format!("{address}: owner {configured} configured, {current} now (or its record is stale)"));
         } else if is_enabled && is_named(current) && !current.starts_with("VM Pass") {
             waiting.push(format!("{address}: passthrough enabled, not active ({current} owns it)"));
@@ -56,8 +74,7 @@ fn settings_table(settings: &Observation) -> Result<Table, State<Value>> {
     reply::table(settings, &["Name", "Type", "Configured", "Runtime", "Default", "Description"], &["Name"])
 }
 
-/// Settings whose configured value is not in force. Where the default is configured the kernel chooses by itself, and
-/// what it chose can look different; only for a yes or no it cannot.
+/// Settings whose configured value is not in force.
 fn boot_settings(settings: &Observation) -> Vec<Text> {
     let Ok(table) = settings_table(settings) else { return Vec::new() };
     let of = |row, title| table.get(row, &[title]);
@@ -66,11 +83,36 @@ fn boot_settings(settings: &Observation) -> Vec<Text> {
         .iter()
         .filter_map(|row| {
             let (name, configured, runtime) = (of(row, "Name")?, of(row, "Configured")?, of(row, "Runtime")?);
-            let is_default = of(row, "Default").is_some_and(|default| default.eq_ignore_ascii_case(configured));
             let is_flag = of(row, "Type").is_some_and(|kind| kind.eq_ignore_ascii_case("bool"));
-            let differs = !configured.is_empty() && !runtime.is_empty() && !configured.eq_ignore_ascii_case(runtime);
-            (differs && (is_flag || !is_default))
+            is_pending(configured, runtime, of(row, "Default"), is_flag)
                 .then(|| Text::new(&format!("kernel setting {name}: {configured} configured, {runtime} now")))
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_owner_that_nobody_configured_waits_for_nothing() {
+        assert!(is_owner_pending("VM Passthru", "VMkernel"));
+        assert!(is_owner_pending("VMkernel", "VM Passthru"));
+        for (configured, current) in
+            [("Unknown", "VMkernel"), ("VMkernel", "Unknown"), ("", "VMkernel"), ("VMkernel ", "vmkernel")]
+        {
+            assert!(!is_owner_pending(configured, current), "{configured}, {current}");
+        }
+    }
+
+    #[test]
+    fn a_default_in_force_under_another_word_waits_for_nothing() {
+        assert!(!is_pending("default", "none", Some("default"), false));
+        assert!(!is_pending("0", "512", Some("0"), false));
+        assert!(!is_pending("", "com2", Some("none"), false));
+        assert!(is_pending("com1", "none", Some("default"), false));
+        assert!(is_pending("com1", "none", None, false));
+        assert!(is_pending("FALSE", "TRUE", Some("FALSE"), true), "a yes or no is what it says");
+        assert!(!is_pending("TRUE", "true", Some("FALSE"), true));
+    }
 }

@@ -1,10 +1,10 @@
 //! The devices of a VM that matter: network adapters and passthrough devices, with what is behind them. The type that the
 //! API names is better evidence of a PVRDMA adapter than any key of a VMX.
 
-use super::address::PciAddress;
 use super::reply::{self, Facts};
 use super::vim_dump::{Node, Object};
 use crate::fabric::{Attribute, Entity, Fact, MacAddress, Observation, State, Text, Value};
+use crate::probe::vmx::PciId;
 
 /// What a device is to us; `None` for one that does not matter here.
 fn kind(device: &Object<'_>) -> Option<&'static str> {
@@ -52,6 +52,7 @@ pub(super) fn facts(observation: &Observation, vm: &Entity, devices: &[&Object<'
         say(Some(device), "macAddress", Attribute::HardwareAddress, mac);
         say(Some(device), "deviceProtocol", Attribute::DeviceProtocol, reply::text);
         if let Some(sriov) = device.object("sriovBacking") {
+            say(sriov.object("virtualFunctionBacking"), "id", Attribute::BackingId, reply::text);
             say(sriov.object("virtualFunctionBacking"), "id", Attribute::BackingFunction, function);
             say(sriov.object("physicalFunctionBacking"), "id", Attribute::ParentFunction, function);
         }
@@ -124,14 +125,15 @@ fn allowed(device: &Object<'_>) -> Option<Text> {
     Some(Text::new(&format!("{}:{}", id("vendorId")?, id("deviceId")?)))
 }
 
-/// The host's function behind a device, hexadecimal. A segment of one digit is the decimal spelling of newer versions
-/// (`0:66:0.0` is bus 42 hexadecimal).
+/// The host's function behind a device, hexadecimal (`0:66:0.0` is bus 42 hexadecimal). What reads both ways is not guessed
+/// here: only the list of the host's functions can tell, and the id as written is told beside it.
 fn function(word: &str) -> State<Value> {
-    let short = word.find(':').is_some_and(|at| at == 1);
-    let address = if short { PciAddress::of(&format!("PCI {word}")) } else { PciAddress::of(word) };
-    match address {
-        Some(address) => State::Known(address.to_string().as_str().into()),
-        None => reply::missing(word).unwrap_or_else(|| reply::not_understood(word)),
+    match PciId::read(word) {
+        PciId::Decimal(address) | PciId::Hex(address) => State::Known(address.as_str().into()),
+        PciId::Ambiguous { decimal, hex } => State::NotObservable(Text::new(&format!(
+            "the id {word} reads as {decimal} (decimal) and as {hex} (hexadecimal)"
+        ))),
+        PciId::Unreadable => reply::missing(word).unwrap_or_else(|| reply::not_understood(word)),
     }
 }
 
@@ -210,7 +212,32 @@ pub(super) mod tests {
         assert_eq!(hexadecimal("20f1").as_deref(), Some("20f1"));
         assert_eq!(hexadecimal("5555").as_deref(), Some("15b3"));
         assert_eq!(hexadecimal("99999999"), None);
-        assert_eq!(function("0:66:0.0").known().map(ToString::to_string).as_deref(), Some("0000:42:00.0"));
-        assert_eq!(function("0000:04:00.0").known().map(ToString::to_string).as_deref(), Some("0000:04:00.0"));
+    }
+
+    #[test]
+    fn an_id_that_reads_both_ways_is_not_guessed() {
+        let read = |id: &str| function(id).known().map(ToString::to_string);
+        for (id, address) in [
+            ("0:66:0.0", "0000:42:00.0"),
+            ("00000:175:00.0", "0000:af:00.0"),
+            ("0000:af:00.0", "0000:af:00.0"),
+            ("0000:04:00.0", "0000:04:00.0"),
+            ("06:00.0", "0000:06:00.0"),
+        ] {
+            assert_eq!(read(id).as_deref(), Some(address), "{id}");
+        }
+        for id in ["0000:41:00.0", "41:00.0"] {
+            let why = function(id).why().expect("not known");
+            assert!(why.contains("0000:29:00.0 (decimal) and as 0000:41:00.0 (hexadecimal)"), "{why}");
+        }
+        // The id as it is written stands beside it.
+        let text = DEVICES.replace("00000:175:00.0", "0000:41:00.0");
+        let observation = Observation::of_text("esxi.vm-devices", &text);
+        let node = vim_dump::read(&text, 1).expect("a dump");
+        let objects = node.as_object().map(|hardware| hardware.objects("device")).unwrap_or_default();
+        let facts = facts(&observation, &Entity::Vm(Text::new("u")), &objects);
+        let device = Entity::VmDevice { vm: Text::new("u"), key: 13000 };
+        assert_eq!(shown(&facts, &device, Attribute::BackingId), "0000:41:00.0");
+        assert!(shown(&facts, &device, Attribute::BackingFunction).starts_with("<not observable"));
     }
 }

@@ -80,6 +80,12 @@ fn other_columns_names_and_orders_do_not_matter() {
     assert_eq!(checks(&of(owners)), ["host.owner-pending"]);
     let kernel = "Name             Type  Configured  Runtime  Default  Description\n---------------  ----  ----------  -------  -------  -----------\ndisableACSCheck  Bool  TRUE        FALSE    FALSE    Bypass ACS\nnoIOMMU          Bool  FALSE       FALSE    FALSE    x\n";
     assert_eq!(checks(&of(kernel)), ["host.reboot-pending"]);
+    // Where the default is configured the kernel chooses, and `Unknown` is no owner that waits.
+    let chosen = "Name     Type    Configured  Runtime  Default  Description\n-------  ------  ----------  -------  -------  -----------\nlogPort  String  default     none     default  Port\nlogAddr  String              none     none     Address\n";
+    assert_eq!(checks(&of(chosen)), [""; 0]);
+    assert_eq!(checks(&of(&chosen.replace("default     none", "com1        none"))), ["host.reboot-pending"]);
+    assert_eq!(checks(&of(&owners.replace("VM Passthru", "Unknown"))), [""; 0]);
+    assert_eq!(checks(&of(&owners.replace("VMkernel", "Unknown"))), [""; 0]);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! The id of a passthrough device: decimal in the VMX, hexadecimal everywhere else.
 
+use std::collections::HashMap;
+
 use super::device::{Kind, allowed_models, devices};
 use super::{Found, Rule, Severity, at, documented, field, numbered, rule, shown};
-use crate::diagnose::lint::{HostFunction, HostView, Subject};
+use crate::diagnose::lint::{HostFunction, HostView, Passthrough, Subject};
 use crate::probe::vmx::{Dictionary, Entry, PciId, id_of};
 
 /// The rule of the decimal id.
@@ -22,7 +24,8 @@ pub(super) const RULES: &[Rule] = &[
         "The id of a passthrough device has the form of esxcli, not of a VMX",
         documented(DECIMAL),
         handwritten,
-    ),
+    )
+    .open(),
     rule(
         "vmx.passthrough-id-malformed",
         Severity::Error,
@@ -36,7 +39,8 @@ pub(super) const RULES: &[Rule] = &[
         "Two devices of the VM are the same function of the host",
         field("own knowledge"),
         twice,
-    ),
+    )
+    .open(),
     rule(
         "vmx.passthrough-id-missing",
         Severity::Error,
@@ -54,7 +58,7 @@ pub(super) const RULES: &[Rule] = &[
     rule(
         "vmx.passthrough-not-enabled",
         Severity::Error,
-        "Passthrough is not enabled for the function on the host",
+        "Passthrough of the function is not enabled on the host, or not in force",
         documented("docs.vmware.com 7.0 GUID-5B3CAB26: enable the device for passthrough on the host first"),
         not_enabled,
     ),
@@ -64,7 +68,8 @@ pub(super) const RULES: &[Rule] = &[
         "The function on the host is another model than the VMX says",
         documented("public VMX files: deviceId and vendorId of pciPassthruN"),
         other_device,
-    ),
+    )
+    .open(),
 ];
 
 /// How an id of a VMX reads; addresses are those that the host's tools print, `0000:af:00.0`.
@@ -192,15 +197,21 @@ fn addresses(vmx: &Dictionary) -> Vec<(String, &Entry)> {
 }
 
 fn twice(subject: &Subject<'_>) -> Vec<Found> {
-    let all = addresses(subject.vmx);
-    all.iter()
-        .enumerate()
-        .filter_map(|(place, (address, entry))| {
-            let (_, first) = all.iter().take(place).find(|(other, _)| other == address)?;
-            let message = format!("{} is the function {address} of {} already", shown(&entry.key), shown(&first.key));
-            Some(at(entry, message))
-        })
-        .collect()
+    let mut seen: HashMap<String, &Entry> = HashMap::new();
+    let mut found = Vec::new();
+    for (address, entry) in addresses(subject.vmx) {
+        match seen.get(&address) {
+            Some(first) => {
+                let message =
+                    format!("{} is the function {address} of {} already", shown(&entry.key), shown(&first.key));
+                found.push(at(entry, message));
+            }
+            None => {
+                seen.insert(address, entry);
+            }
+        }
+    }
+    found
 }
 
 fn without_id(subject: &Subject<'_>) -> Vec<Found> {
@@ -236,13 +247,6 @@ fn not_on_host(subject: &Subject<'_>) -> Vec<Found> {
 
 /// Devices that may be any function of some models, of which the host has none.
 fn no_such_model(subject: &Subject<'_>, host: &HostView) -> Vec<Found> {
-    let Some(functions) = &host.functions else { return Vec::new() };
-    let number = |text: &str| u32::from_str_radix(text.trim_start_matches("0x"), 16).ok();
-    let has = |models: &[(u32, u32)]| {
-        functions.iter().any(|function| {
-            number(&function.vendor).zip(number(&function.device)).is_some_and(|model| models.contains(&model))
-        })
-    };
     devices(subject.vmx)
         .into_iter()
         .filter(|device| device.kind == Kind::Dynamic)
@@ -251,26 +255,57 @@ fn no_such_model(subject: &Subject<'_>, host: &HostView) -> Vec<Found> {
             let models = allowed_models(&entry.value)?;
             let message = format!("host {} has no function of the models {}", shown(&host.name), shown(&entry.value));
             let why = format!("the host has no function of the models {}", shown(&entry.value));
-            (!has(&models)).then(|| at(entry, message).fatal(why))
+            (has_model(host, &models) == Some(false)).then(|| at(entry, message).fatal(why))
         })
         .collect()
 }
 
+/// Whether the host has a function of one of these models; `None` if none fits and some are of a model that is not known.
+fn has_model(host: &HostView, models: &[(u32, u32)]) -> Option<bool> {
+    let number = |text: &str| u32::from_str_radix(text.trim_start_matches("0x"), 16).ok();
+    let mut all_known = true;
+    for function in host.functions.as_ref()? {
+        match number(&function.vendor).zip(number(&function.device)) {
+            Some(model) if models.contains(&model) => return Some(true),
+            Some(_) => {}
+            None => all_known = false,
+        }
+    }
+    all_known.then_some(false)
+}
+
+/// True if what the file asks of this host, a function by its id or one of some models, can be decided.
+pub(in crate::diagnose::lint) fn is_decided(subject: &Subject<'_>, host: &HostView) -> bool {
+    host.functions.is_some()
+        && devices(subject.vmx)
+            .into_iter()
+            .filter(|device| device.kind == Kind::Dynamic)
+            .filter_map(|device| allowed_models(&device.allowed?.value))
+            .all(|models| has_model(host, &models).is_some())
+}
+
 fn not_enabled(subject: &Subject<'_>) -> Vec<Found> {
     on_host(subject, |function, entry| {
-        if function.passthrough != Some(false) {
-            return None;
-        }
         let text = shown(&function.address);
-        let message = format!("{text} ({}) is not enabled for passthrough on the host", shown(&function.name));
-        Some(at(entry, message).fatal(format!("{text} is not enabled for passthrough on the host")))
+        let named = if function.name.is_empty() { text.clone() } else { format!("{text} ({})", shown(&function.name)) };
+        Some(match function.passthrough? {
+            Passthrough::InForce => return None,
+            Passthrough::Off => at(entry, format!("{named} is not enabled for passthrough on the host"))
+                .fatal(format!("{text} is not enabled for passthrough on the host")),
+            Passthrough::Waits => at(
+                entry,
+                format!("{named} is enabled for passthrough, but the VMkernel owns it until the host boots again"),
+            )
+            .fatal(format!("passthrough of {text} waits for a reboot of the host")),
+        })
     })
 }
 
 fn other_device(subject: &Subject<'_>) -> Vec<Found> {
     let told = devices(subject.vmx);
+    let by_line: HashMap<u32, _> = told.iter().filter_map(|device| Some((device.id?.line, device))).collect();
     on_host(subject, |function, entry| {
-        let device = told.iter().find(|device| device.id.is_some_and(|id| id.line == entry.line))?;
+        let device = by_line.get(&entry.line)?;
         let (vendor, model) = (device.vendor?, device.model?);
         let read = |text: &str| u32::from_str_radix(text.trim_start_matches("0x"), 16).ok();
         let (there_vendor, there_model) = (read(&function.vendor)?, read(&function.device)?);
@@ -289,11 +324,11 @@ fn other_device(subject: &Subject<'_>) -> Vec<Found> {
 /// The host's functions behind the ids, with these.
 pub(super) fn functions<'a>(subject: &Subject<'a>) -> Vec<(&'a HostFunction, &'a Entry)> {
     let Some(functions) = subject.host.and_then(|host| host.functions.as_ref()) else { return Vec::new() };
+    let by_address: HashMap<String, &HostFunction> =
+        functions.iter().map(|function| (function.address.to_ascii_lowercase(), function)).collect();
     addresses(subject.vmx)
         .into_iter()
-        .filter_map(|(text, entry)| {
-            Some((functions.iter().find(|function| function.address.eq_ignore_ascii_case(&text))?, entry))
-        })
+        .filter_map(|(text, entry)| Some((*by_address.get(&text.to_ascii_lowercase())?, entry)))
         .collect()
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The keys are those of public files (passthrough, SR-IOV) and of VMware's own sources (PVRDMA); the values are made up.
 
-use crate::diagnose::lint::{HostFunction, HostView};
+use crate::diagnose::lint::{HostFunction, HostView, Passthrough};
 
 /// What every file has.
 const COMMON: &str = r#".encoding = "UTF-8"
@@ -200,7 +200,7 @@ pub(super) fn function(address: &str, device: &str, node: u32) -> HostFunction {
         vendor: "10de".to_owned(),
         device: device.to_owned(),
         name: "NVIDIA GPU".to_owned(),
-        passthrough: Some(true),
+        passthrough: Some(Passthrough::InForce),
         numa_node: Some(node),
     }
 }

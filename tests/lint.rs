@@ -110,10 +110,11 @@ fn no_format_and_no_difference_tells_a_secret() {
             assert!(out.contains(rule), "{format}: what is wrong with a secret is told: {rule}: {out}");
         }
     }
-    let text = std::fs::read_to_string(&path).expect("there");
     for format in ["text", "json"] {
-        std::fs::write(&path, &text).expect("a file");
-        let (_, out, err) = run(folder.path(), &["secrets.vmx", "--fix", "--yes", "--format", format], "");
+        let name = format!("{format}.vmx");
+        let path = folder.path().join(&name);
+        std::fs::write(&path, PLANTED).expect("a file");
+        let (_, out, err) = run(folder.path(), &[&name, "--fix", "--yes", "--format", format], "");
         assert!(!out.contains("HIDDEN") && !err.contains("HIDDEN"), "{format}: {out}{err}");
         assert!(out.contains("numvcpus") && (out.contains("+    5") || err.contains("+    5")), "{format}: {out}{err}");
         let now = std::fs::read_to_string(&path).expect("there");

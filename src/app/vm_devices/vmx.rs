@@ -249,7 +249,6 @@ mod tests {
     use super::*;
     use crate::app::TargetKind;
     use crate::app::model::{Options, Target};
-
     use crate::fabric::{Fact, ObservationRef, Reading, State, Timestamp};
     use crate::probe::{ITEM, STATUS};
 

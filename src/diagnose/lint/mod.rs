@@ -121,10 +121,9 @@ fn found_by(rule: &Rule, subject: &Subject<'_>) -> Vec<Found> {
     found
 }
 
-/// Runs all rules; the gravest findings first, then by line. Of one rule [`MOST_OF_A_RULE`] are told, and a last one without
+/// Runs all rules; the gravest findings first, then by line. The rules see the file without its secrets, so none can tell
+/// one; a change whose value they do not know is none. Of one rule [`MOST_OF_A_RULE`] are told, and a last one without
 /// a line that counts the rest.
-///
-/// The rules see the file without its secrets, so none can tell one; a change whose value they do not know is none.
 pub fn lint(subject: &Subject<'_>) -> Vec<Finding> {
     let vmx = subject.vmx.without_secrets();
     let subject = &Subject { vmx: &vmx, ..*subject };

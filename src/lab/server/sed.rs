@@ -160,7 +160,7 @@ impl Script<'_> {
             } else if self.takes("t") {
                 Action::Leave
             } else if self.takes("s/") {
-                let (expression, with) = (self.until_slash()?, self.until_slash()?);
+                let (expression, with) = (self.until_slash(true)?, self.until_slash(false)?);
                 self.takes("p").then_some(())?;
                 Action::Replace(expression_of(&expression)?, replacement(&with))
             } else {
@@ -178,25 +178,36 @@ impl Script<'_> {
         if !self.takes("/") {
             return Some(None);
         }
-        let expression = self.until_slash()?;
+        let expression = self.until_slash(true)?;
         Some(Some(Address::Matches(expression_of(&expression)?)))
     }
 
-    /// What stands before the next slash that is none of the text, with `\/` as a slash.
-    fn until_slash(&mut self) -> Option<String> {
+    /// What stands before the next slash that is none of the text, with `\/` as a slash. In an expression a slash within
+    /// brackets is one of a set.
+    fn until_slash(&mut self, is_expression: bool) -> Option<String> {
         let mut text = String::new();
-        let mut signs = self.rest.char_indices();
+        let mut signs = self.rest.char_indices().peekable();
+        let mut in_set = false;
         while let Some((at, sign)) = signs.next() {
             match sign {
-                '/' => {
+                '/' if !in_set => {
                     self.rest = &self.rest[at + 1..];
                     return Some(text);
                 }
-                '\\' => match signs.next()?.1 {
+                '\\' if !in_set => match signs.next()?.1 {
                     '/' => text.push('/'),
                     other => text.extend(['\\', other]),
                 },
-                other => text.push(other),
+                '[' if is_expression && !in_set => {
+                    in_set = true;
+                    text.push(sign);
+                    text.extend(signs.next_if(|(_, next)| *next == '^').map(|(_, next)| next));
+                    text.extend(signs.next_if(|(_, next)| *next == ']').map(|(_, next)| next));
+                }
+                other => {
+                    in_set &= other != ']';
+                    text.push(other);
+                }
             }
         }
         None

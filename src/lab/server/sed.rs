@@ -149,8 +149,8 @@ impl Script<'_> {
             if self.rest.is_empty() || self.rest.starts_with('}') {
                 return Some(all);
             }
-            let from = self.address()?;
-            let to = if from.is_some() && self.takes(",") { Some(self.address()??) } else { None };
+            let from = if self.is_address() { Some(self.address()?) } else { None };
+            let to = if from.is_some() && self.takes(",") { Some(self.address()?) } else { None };
             self.rest = self.rest.trim_start_matches(' ');
             let action = if self.takes("{") {
                 let inner = self.commands()?;
@@ -170,16 +170,17 @@ impl Script<'_> {
         }
     }
 
-    /// An address, if one stands here; the outer `None` if it is none that is known.
-    fn address(&mut self) -> Option<Option<Address>> {
+    fn is_address(&self) -> bool {
+        self.rest.starts_with(['$', '/'])
+    }
+
+    fn address(&mut self) -> Option<Address> {
         if self.takes("$") {
-            return Some(Some(Address::Last));
+            return Some(Address::Last);
         }
-        if !self.takes("/") {
-            return Some(None);
-        }
+        self.takes("/").then_some(())?;
         let expression = self.until_slash(true)?;
-        Some(Some(Address::Matches(expression_of(&expression)?)))
+        Some(Address::Matches(expression_of(&expression)?))
     }
 
     /// What stands before the next slash that is none of the text, with `\/` as a slash. In an expression a slash within
@@ -265,7 +266,7 @@ fn replacement(with: &str) -> String {
     while let Some(sign) = signs.next() {
         match sign {
             '\\' => match signs.next() {
-                Some(digit) if digit.is_ascii_digit() => text.push_str(&format!("${{{digit}}}")),
+                Some(digit) if digit.is_ascii_digit() => text.extend(["${", digit.to_string().as_str(), "}"]),
                 other => text.extend(other),
             },
             '$' => text.push_str("$$"),

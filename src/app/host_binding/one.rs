@@ -296,15 +296,16 @@ impl Of<'_> {
                 let mut cells = Vec::new();
                 cells.extend(cell(self.model, &id, Attribute::SettingValue, ""));
                 match (&set, &runs) {
-                    (Some(set), Some(runs)) if reboot::is_pending(set, runs, default.as_deref(), is_flag) => cells.insert(
-                        0,
-                        Cell::of(
-                            format!("configured {set}, in force {runs}: waits for a reboot"),
-                            Gravity::Warning,
-                            &id,
-                            Attribute::SettingRuntime,
+                    (Some(set), Some(runs)) if reboot::is_pending(set, runs, default.as_deref(), is_flag) => cells
+                        .insert(
+                            0,
+                            Cell::of(
+                                format!("configured {set}, in force {runs}: waits for a reboot"),
+                                Gravity::Warning,
+                                &id,
+                                Attribute::SettingRuntime,
+                            ),
                         ),
-                    ),
                     (_, Some(_)) => cells.extend(cell(self.model, &id, Attribute::SettingRuntime, "in force")),
                     _ => {}
                 }

@@ -221,9 +221,8 @@ fn pending(facts: &[Fact]) -> Option<Finding> {
     for (name, configured) in of(facts, "configured") {
         let default = default.get(name).map(|fact| words(fact));
         let is_flag = flag(configured).is_some();
-        let waits = |runtime: &&&Fact| {
-            reboot::is_pending(&words(configured), &words(runtime), default.as_deref(), is_flag)
-        };
+        let waits =
+            |runtime: &&&Fact| reboot::is_pending(&words(configured), &words(runtime), default.as_deref(), is_flag);
         let Some(runtime) = runtime.get(name).filter(waits) else { continue };
         names.push(name);
         told.push(format!("{name}: configured {}, in force {}", words(configured), words(runtime)));

@@ -39,7 +39,8 @@ TARGET is a name of the inventory, an OpenSSH alias, user@host[:port], `local` f
 `offline:FILE` for what the script of `collector` saved.
 A target that is named like a command is given after `--`: rdmascope -- doctor
 
-Exit status: 0 done, 1 findings, 2 wrong usage or configuration, 3 evidence incomplete";
+Exit status: 0 done, 1 findings, 2 wrong usage or configuration (or an output that cannot be
+written), 3 evidence incomplete";
 
 /// Options that every command takes.
 #[derive(Clone, Debug, Default, Args)]

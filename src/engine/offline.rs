@@ -394,7 +394,7 @@ mod tests {
         let marks = |text: &str| format!("\n@rdmascope:ab 0 - begin\n{text}\n@rdmascope:ab 0 - 0\n");
         let text = format!(
             "@rdmascope-archive 1\nversion: 1\nsystem: linux\nhost: gpu1\ndate: 2026-01-02T03:04:05Z\nnonce: ab\n\
-             source: linux.system-release\n\n{}\n@rdmascope-archive ab stderr\n{}\n@rdmascope-archive ab end\n",
+             source: linux.device-nodes\n\n{}\n@rdmascope-archive ab stderr\n{}\n@rdmascope-archive ab end\n",
             marks("hello\n"),
             marks("")
         );
@@ -415,7 +415,7 @@ mod tests {
         assert_eq!(incomplete(archive(&[])).await, None);
         let whole = archive(&[]);
         for (text, expected) in [
-            (archive(&[(" 0 - 0\n", "\n")]), "is damaged: 0 of 1 outputs are whole in it; not linux.system-release"),
+            (archive(&[(" 0 - 0\n", "\n")]), "is damaged: 0 of 1 outputs are whole in it; not linux.device-nodes"),
             (archive(&[(" 0 - 0\n", " 0 - 99999999999\n")]), "is damaged: 0 of 1 outputs"),
             (archive(&[("@rdmascope-archive ab end\n", "")]), "ends early: 1 of 1 outputs are whole in it"),
             (whole.split_once("ab stderr").expect("there").0.to_owned(), "ends early: 0 of 1 outputs are whole in it"),
@@ -433,7 +433,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("saved");
         let text = "@rdmascope-archive 1\nversion: 1\nsystem: linux\nhost: gpu1\ndate: 2026-01-02T03:04:05Z\nnonce: ab\n\
-                    source: linux.system-release\n\n\n@rdmascope:ab 0 - begin\nhello\n\n@rdmascope:ab 0 - 0\n";
+                    source: linux.device-nodes\n\n\n@rdmascope:ab 0 - begin\nhello\n\n@rdmascope:ab 0 - 0\n";
         std::fs::write(&path, text).expect("written");
         let id = TargetId::new("offline:saved");
         let (sender, mut messages) = mpsc::channel(64);

@@ -131,7 +131,7 @@ impl Archive {
         let body = &bytes[end + 1..];
         // All that one script saves has the same markers: those of a second machine would go on in the first one's place.
         let other = find(body, format!("\n{MAGIC} {FORMAT}\nversion: ").as_bytes());
-        let (body, rest) = split(&body[..other.unwrap_or(body.len())], &separator(&nonce, "end"));
+        let (body, rest) = split(&body[..other.map_or(body.len(), |at| at + 1)], &separator(&nonce, "end"));
         let (stdout, stderr) = split(body, &separator(&nonce, "stderr"));
         let count = sources.len();
         // A name that was lost shifts the others: each would stand for the output of its neighbour.

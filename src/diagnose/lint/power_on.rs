@@ -20,6 +20,7 @@ const OPEN: &[&str] = &[
     "vmx.encoding-mismatch",
     "vmx.hardware-version",
     "vmx.memory-size",
+    "vmx.nul-bytes",
     "vmx.passthrough-id-form",
     "vmx.passthrough-id-twice",
     "vmx.passthrough-other-device",

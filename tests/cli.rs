@@ -251,12 +251,47 @@ fn a_reader_that_goes_away_is_no_error() {
 }
 
 #[test]
+fn no_error_line_carries_an_escape_sequence_of_an_argument() {
+    let home = home();
+    std::fs::write(home.path().join("vm.vmx"), "memSize = \"4\"\n").expect("a file");
+    let vmx = home.path().join("vm.vmx").display().to_string();
+    let wrong = "no\u{1b}[31mX\u{7}\nsecond";
+    for arguments in [
+        &["lint", wrong][..],
+        &["lint", &vmx, "--snapshot", wrong],
+        &["lint", &vmx, "--fail-on", wrong],
+        &["--config", wrong, "config", "show"],
+        &["--ssh-config", wrong, "snapshot", "local"],
+        &["replay", wrong],
+        &["snapshot", "offline:absent", "--out", &format!("/absent/{wrong}")],
+        &["demo", "--scenario", wrong],
+        &["--no\u{1b}[31m"],
+        &["explain", "--no\u{1b}[31m"],
+    ] {
+        let (status, _, err) = run(home.path(), arguments);
+        assert_eq!(status, 2, "{arguments:?}: {err}");
+        assert!(!err.is_empty() && !err.contains(|c: char| c.is_control() && c != '\n'), "{arguments:?}: {err:?}");
+        assert!(!err.lines().any(|line| line.starts_with("second")), "{arguments:?}: {err}");
+    }
+}
+
+#[test]
+fn what_an_ended_lab_had_is_not_named() {
+    let home = home();
+    let out = home.path().join("out").display().to_string();
+    let (status, _, err) = run(home.path(), &["snapshot", "--scenario", "wrong-host-key", "vf-a", "--out", &out]);
+    assert!(status == 3 && err.contains("HOST KEY CHANGED"), "{status} {err}");
+    assert!(!err.contains("rdmascope-lab"), "its folder is gone: {err}");
+    assert!(err.contains("rdmascope demo --serve --scenario wrong-host-key"), "{err}");
+}
+
+#[test]
 fn a_full_disk_behind_standard_output_is_told_in_one_line() {
     let home = home();
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a full device");
     let output = program(home.path(), &["themes"]).stdout(full).output().expect("the program runs");
     let (status, _, err) = ended(output);
-    assert_eq!((status, err.as_str()), (74, "rdmascope: standard output cannot be written: no space left on device\n"));
+    assert_eq!((status, err.as_str()), (2, "rdmascope: standard output cannot be written: no space left on device\n"));
 }
 
 #[test]

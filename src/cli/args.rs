@@ -43,8 +43,8 @@ TARGET is a name of the inventory, an OpenSSH alias, user@host[:port], `local` f
 A target that is named like a command is given after `--`: rdmascope -- doctor
 
 Exit status: 0 done; 1 findings, of `lint` from --fail-on on (errors, unless said otherwise) and of
-`doctor`; 2 wrong usage or configuration; 3 evidence incomplete. `explain` ends with 0 whatever it
-finds, and with 3 if it does not know an input or could not read all of it";
+`doctor`; 2 wrong usage or configuration, or an output that cannot be written; 3 evidence
+incomplete. `explain` ends with 0 whatever it finds, and with 3 if it does not know an input or could not read all of it";
 
 const COLLECTOR_HELP: &str = "\
   rdmascope collector > collect.sh

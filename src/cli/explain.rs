@@ -1,10 +1,12 @@
 //! `explain`: what saved outputs, logs, scripts and command lines are, what they say, and what is wrong with them. Inputs
 //! may be hostile or broken: they are read up to a cap, and nothing of them reaches the terminal that it would obey.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -16,6 +18,7 @@ use crate::collect::reason::reason;
 use crate::config::Defect;
 use crate::diagnose::explain::{Explained, Fact, KNOWN, Kind, Value, explain, is_recording};
 use crate::diagnose::finding::{Finding, Status};
+use crate::fabric::text::is_binary;
 use crate::fabric::{State, Text};
 
 /// So much of an input is read.
@@ -103,10 +106,17 @@ fn read(path: &Path) -> Result<(Vec<u8>, bool), String> {
     };
     let read = if path == Path::new("-") {
         cap(&mut io::stdin().lock())
+    } else if is_named_pipe(path) {
+        return Err("it is a named pipe, at which one may wait for ever; rdmascope explain < FILE reads it".to_owned());
     } else {
         File::open(path).and_then(|mut file| cap(&mut file))
     };
     read.map_err(|error| reason(&error))
+}
+
+/// True for a pipe that has a name in a folder. One that the shell made for a command (`<(...)`) has none.
+fn is_named_pipe(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.file_type().is_fifo()) && path.canonicalize().is_ok()
 }
 
 fn of_bytes(path: String, bytes: &[u8], cut: bool) -> Input {
@@ -118,15 +128,16 @@ fn of_bytes(path: String, bytes: &[u8], cut: bool) -> Input {
             "compressed by gzip; unpack it first: gzip -dc FILE | rdmascope explain".to_owned(),
         );
     }
-    if bytes.iter().take(8192).any(|byte| *byte == 0) && !is_recording(bytes) {
+    if is_binary(bytes) && !is_recording(bytes) {
         return Input::without(path, "binary data, no text".to_owned());
     }
-    let Explained { kinds, facts, findings, next, not_read, .. } = explain(&path, bytes);
+    let (bytes, holes) = if is_recording(bytes) { (bytes.into(), None) } else { without_holes(bytes) };
+    let Explained { kinds, facts, findings, next, not_read, .. } = explain(&path, &bytes);
     let unknown = kinds
         .is_empty()
         .then(|| format!("not recognised: nothing in it is of a kind that is known. Known are: {KNOWN}"));
     let cut = cut.then(|| format!("only the first {} MiB were read", LARGEST >> 20));
-    let problems: Vec<String> = unknown.into_iter().chain(cut).chain(not_read).collect();
+    let problems: Vec<String> = unknown.into_iter().chain(cut).chain(holes).chain(not_read).collect();
     let mut input = Input::without(path, String::new());
     input.problem = (!problems.is_empty()).then(|| problems.join("; "));
     input.is_log = kinds.iter().any(|kind| matches!(kind, Kind::VmwareLog | Kind::VmkernelLog));
@@ -142,6 +153,27 @@ fn of_bytes(path: String, bytes: &[u8], cut: bool) -> Input {
     input.findings = findings;
     input.findings.sort_by_key(|finding| (rank(finding.status), finding.evidence.first().and_then(|shown| shown.line)));
     input
+}
+
+/// The bytes without those that are NUL, and what there is to say of these. Where they stand within a line they become a
+/// sign that belongs to no word, so that its two halves are not read as one; lines stay lines.
+fn without_holes(bytes: &[u8]) -> (Cow<'_, [u8]>, Option<String>) {
+    if !bytes.contains(&0) {
+        return (bytes.into(), None);
+    }
+    let mut text = Vec::with_capacity(bytes.len());
+    for (number, piece) in bytes.split(|byte| *byte == 0).filter(|piece| !piece.is_empty()).enumerate() {
+        if number > 0 && text.last() != Some(&b'\n') && !piece.starts_with(b"\n") && !piece.starts_with(b"\r") {
+            text.extend_from_slice("\u{fffd}".as_bytes());
+        }
+        text.extend_from_slice(piece);
+    }
+    let line = 1 + bytes.iter().take_while(|byte| **byte != 0).filter(|byte| **byte == b'\n').count();
+    let count = bytes.iter().filter(|byte| **byte == 0).count();
+    let what = format!(
+        "NUL bytes, {count} of them, stand in it from line {line} on, as a crash leaves them; what stood there is lost"
+    );
+    (text.into(), Some(what))
 }
 
 impl Input {
@@ -388,6 +420,33 @@ mod tests {
         document["inputs"][0]["kinds"] = serde_json::json!(["poem"]);
         check(&schema, &schema, &document, "", &mut wrong);
         assert_eq!(wrong.len(), 1, "the check does find faults: {wrong:?}");
+    }
+
+    #[test]
+    fn a_hole_hides_nothing_else_and_is_told() {
+        let text =
+            format!("firmware = \"efi\"\n{}\nmemSize = \"40{}96\"\nnumvcpus = \"4\"\n", "\0".repeat(9000), "\0\0");
+        let input = of_bytes("x".to_owned(), text.as_bytes(), false);
+        assert_eq!(input.kinds, ["vmx"]);
+        assert!(input.problem.as_deref().is_some_and(|what| what.contains("9002 of them, stand in it from line 2 on")));
+        let (efi, count) = (&input.facts["firmware"], &input.facts["numvcpus"]);
+        assert_eq!((efi.line, count.line, &count.value), (1, 4, &serde_json::json!(4)));
+        assert_ne!(input.facts["memSize"].value, serde_json::json!(4096), "two halves are not one number");
+    }
+
+    #[test]
+    fn a_named_pipe_is_not_waited_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("it runs");
+        assert!(made.success());
+        assert!(input(&pipe).problem.is_some_and(|why| why.contains("it is a named pipe")));
+        // What a shell passes as <(...) is read.
+        let (reader, mut writer) = io::pipe().expect("a pipe");
+        io::Write::write_all(&mut writer, b"firmware = \"efi\"\n").expect("there is room");
+        drop(writer);
+        let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&reader));
+        assert_eq!(input(Path::new(&path)).kinds, ["vmx"]);
     }
 
     #[test]

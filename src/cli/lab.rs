@@ -3,11 +3,13 @@
 
 use super::args::{DEFAULT_SEED, Global};
 use super::{Failure, Session, library};
+use crate::app::Problem;
 use crate::config::error::suggestion;
 use crate::config::inventory::{Access, Links};
 use crate::config::{Defect, Inventory, Settings, Target};
 use crate::engine::plan::TargetPlan;
 use crate::engine::{settings, targets};
+use crate::fabric::Text;
 use crate::lab::scenario::{self, Scenario};
 use crate::lab::{Delays, Lab, Options, Timing};
 use crate::probe::privilege::Become;
@@ -16,8 +18,8 @@ use crate::probe::privilege::Become;
 pub struct Subject {
     /// Settings and targets.
     pub session: Session,
-    /// The lab that the targets are in, if they are in one; it ends with this.
-    lab: Option<Lab>,
+    /// The lab that the targets are in, if they are in one, and its scenario; it ends with this.
+    lab: Option<(Lab, &'static Scenario)>,
 }
 
 impl Subject {
@@ -27,22 +29,42 @@ impl Subject {
             return Ok(Self { session: Session::open(global, words)?, lab: None });
         };
         // Nobody waits for what a scenario plans for later.
+        let scenario = find(name)?;
         let options =
-            Options { seed: DEFAULT_SEED, delays: Delays::none(), scenario: Some(find(name)?), timing: Timing::AtOnce };
+            Options { seed: DEFAULT_SEED, delays: Delays::none(), scenario: Some(scenario), timing: Timing::AtOnce };
         let mut session = session(global)?;
         let lab = start(&options)?;
         session.targets = chosen(&lab, words)?;
-        Ok(Self { session, lab: Some(lab) })
+        Ok(Self { session, lab: Some((lab, scenario)) })
     }
 
     /// How each target is reached, in their order.
     pub fn plans(&self) -> Vec<TargetPlan> {
         let targets = &self.session.targets;
-        if let Some(lab) = &self.lab {
+        if let Some((lab, _)) = &self.lab {
             return targets.iter().filter_map(|target| lab.plan(&target.name)).collect();
         }
         let resolver = self.session.resolver();
         targets.iter().map(|target| targets::plan(target, &resolver)).collect()
+    }
+}
+
+impl Subject {
+    /// A problem as it may be told once all is read: with the lab its folder goes, and nobody can look into it then.
+    pub fn afterwards(&self, problem: Problem) -> Problem {
+        let Some((lab, scenario)) = &self.lab else { return problem };
+        let folder = format!("{}/", lab.folder().display());
+        let next_step = if problem.next_step.contains(&folder) {
+            let advice = format!(
+                "this is the lab, which has ended; rdmascope demo --serve --scenario {} keeps it",
+                scenario.name
+            );
+            Text::new(&advice)
+        } else {
+            problem.next_step
+        };
+        let without = |text: &Text| Text::new(&text.replace(&folder, ""));
+        Problem { what: without(&problem.what), cause: without(&problem.cause), next_step }
     }
 }
 

@@ -28,6 +28,7 @@ use std::time::Duration;
 use crate::config::{Defect, Defects, Inventory, Settings, Target, Whence, target};
 use crate::engine::openssh::HostResolver;
 use crate::engine::settings;
+use crate::fabric::text::clean_line;
 use crate::tui::library::Library;
 
 use args::{Arguments, Command, ConfigCommand, Global};
@@ -55,7 +56,7 @@ pub enum Failure {
     Usage(Vec<Defect>),
     /// The console cannot have a terminal: what is wrong with it, and the exit status.
     Terminal(String, u8),
-    /// 74: what there is to say cannot be written: why.
+    /// 2: what there is to say cannot be written: why.
     Output(String),
     /// Something that should not happen; told with its trace.
     Internal(color_eyre::Report),
@@ -147,8 +148,18 @@ pub fn run() -> ExitCode {
     let arguments = match args::parse(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(error) => {
-            // Help and version go to standard output, everything else to standard error.
-            let _ = error.print();
+            // What is wrong may quote a word of the command line, which a terminal must not obey.
+            let is_clean = |word: std::ffi::OsString| word.to_str().is_some_and(|word| clean_line(word) == word);
+            if error.use_stderr() && !std::env::args_os().all(is_clean) {
+                let cleaned = std::env::args_os().map(|word| clean_line(&word.to_string_lossy()).into());
+                match args::parse(cleaned) {
+                    Err(error) if error.use_stderr() => drop(error.print()),
+                    _ => output::complain_lines(error.render().to_string().trim_end()),
+                }
+            } else {
+                // Help and version go to standard output, everything else to standard error.
+                let _ = error.print();
+            }
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
     };
@@ -163,7 +174,7 @@ pub fn run() -> ExitCode {
         }
         Err(Failure::Output(what)) => {
             output::complain(&format!("rdmascope: {what}"));
-            ExitCode::from(74)
+            ExitCode::from(2)
         }
         Err(Failure::Usage(defects)) => {
             for defect in defects.iter().take(MOST_DEFECTS) {
@@ -175,7 +186,7 @@ pub fn run() -> ExitCode {
             ExitCode::from(2)
         }
         Err(Failure::Internal(report)) => {
-            output::complain(&format!("rdmascope: internal error: {report:?}"));
+            output::complain_lines(&format!("rdmascope: internal error: {report:?}"));
             ExitCode::from(70)
         }
     }

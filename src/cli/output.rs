@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 
 use super::Failure;
 use crate::collect::reason::reason;
+use crate::fabric::text::clean_line;
 
 /// Writes a text that ends with a newline to standard output.
 pub fn print(text: &str) -> Result<(), Failure> {
@@ -28,7 +29,13 @@ pub fn json(document: &impl serde::Serialize) -> Result<String, Failure> {
     Ok(format!("{text}\n"))
 }
 
-/// Writes a line to standard error; if that is gone too there is nobody to tell.
+/// Writes a line to standard error; if that is gone too there is nobody to tell. Words of the command line and names of
+/// files stand in it: nothing that a terminal obeys comes through, and it stays one line.
 pub fn complain(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    let _ = writeln!(io::stderr().lock(), "{}", clean_line(line));
+}
+
+/// The same of a text of several lines.
+pub fn complain_lines(text: &str) {
+    text.lines().for_each(complain);
 }

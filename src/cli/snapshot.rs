@@ -56,6 +56,7 @@ pub(super) fn collect(subject: &Subject) -> Result<Result<Collected, i32>, Failu
             Ok(_) => (true, result.incomplete),
             Err(problem) => (false, Some(problem)),
         };
+        let problem = problem.map(|problem| subject.afterwards(problem));
         statuses.push(TargetStatus { name: result.target, kind: kind.to_owned(), reachable, problem });
     }
     Ok(Ok(Collected { at, fabric, observations, targets: statuses }))

@@ -93,7 +93,7 @@ fn read_file(target: &TargetId, path: &Path, options: &Options) -> Result<Saved,
             "leave out `#` and the name",
         ));
     }
-    Ok(saved(target, &path, &archive, options))
+    saved(target, &path, &archive, options)
 }
 
 /// The file, and the name of a target in it where one is given. A file whose own name has a `#` is that file.
@@ -181,26 +181,70 @@ fn by_probe(whole: Report, probes: &[Probe]) -> Vec<Report> {
     reports
 }
 
-fn saved(target: &TargetId, path: &Path, archive: &Archive, options: &Options) -> Saved {
-    let (system, probes) = match archive.system {
-        kind::System::Esxi => (System::Esxi, &options.esxi),
-        kind::System::Linux => (System::Linux, &options.probes),
+fn saved(target: &TargetId, path: &Path, archive: &Archive, options: &Options) -> Result<Saved, Problem> {
+    let (system, probes, others) = match archive.system {
+        kind::System::Esxi => (System::Esxi, &options.esxi, &options.probes),
+        kind::System::Linux => (System::Linux, &options.probes, &options.esxi),
     };
-    let incomplete = (!archive.is_whole).then(|| {
-        let (there, all) = (archive.sections.len(), archive.sources);
-        Problem::new(
-            &format!("{} ends early: {there} of {all} outputs are in it", path.display()),
-            "the collector was ended before it was done, or the file was cut on its way",
-            "run the collector again, or copy the file again",
-        )
-    });
-    Saved {
+    let known = |probes: &[Probe]| {
+        let is_known = |name: &str| probes.iter().flat_map(|probe| probe.sources).any(|source| source.name == name);
+        archive.sections.iter().filter(|(name, _)| is_known(name)).count()
+    };
+    let (fitting, foreign) = (known(probes), known(others));
+    if fitting == 0 || foreign > fitting {
+        let what = match system {
+            System::Esxi => "an ESXi host",
+            _ => "a Linux system",
+        };
+        return Err(Problem::new(
+            &format!("{} says that it is of {what}, and its outputs are not of one", path.display()),
+            "its header was changed, or the collector is of another version",
+            "run the collector of this version again",
+        ));
+    }
+    Ok(Saved {
         system,
         at: archive.at,
         words: described(&archive.host, archive.at),
-        incomplete,
+        incomplete: incomplete(path, archive),
         reports: archive.reports(target, probes),
+    })
+}
+
+/// So many names of outputs are told.
+const MOST_NAMES: usize = 4;
+
+/// What is missing in a file, if something is.
+fn incomplete(path: &Path, archive: &Archive) -> Option<Problem> {
+    let (shown, all) = (path.display(), archive.sources);
+    let whole = all - archive.damaged.len();
+    if !archive.has_end {
+        let more = if archive.goes_on { "; another archive follows, which is not read" } else { "" };
+        return Some(Problem::new(
+            &format!("{shown} ends early: {whole} of {all} outputs are whole in it{more}"),
+            "the collector was ended before it was done, or the file was cut on its way",
+            "run the collector again, or copy the file again",
+        ));
     }
+    if !archive.damaged.is_empty() {
+        let mut names: Vec<String> =
+            archive.damaged.iter().take(MOST_NAMES).map(|name| Text::new(name).to_string()).collect();
+        if let Some(more) = archive.damaged.len().checked_sub(MOST_NAMES).filter(|more| *more > 0) {
+            names.push(format!("and {more} more"));
+        }
+        return Some(Problem::new(
+            &format!("{shown} is damaged: {whole} of {all} outputs are whole in it; not {}", names.join(", ")),
+            "lines of it were lost or changed on its way",
+            "copy the file again, or run the collector again",
+        ));
+    }
+    archive.goes_on.then(|| {
+        Problem::new(
+            &format!("{shown} goes on behind its end; what stands there is not read"),
+            "several files were joined to one",
+            "take each as a file of its own",
+        )
+    })
 }
 
 /// Whose values they are, and how old.
@@ -345,12 +389,51 @@ mod tests {
         assert!(nobody.what.contains("holds no esx3") && nobody.cause.contains("esx1, esx2"), "{nobody}");
     }
 
+    /// An archive of one output, with these words in the place of others.
+    fn archive(replaced: &[(&str, &str)]) -> String {
+        let marks = |text: &str| format!("\n@rdmascope:ab 0 - begin\n{text}\n@rdmascope:ab 0 - 0\n");
+        let text = format!(
+            "@rdmascope-archive 1\nversion: 1\nsystem: linux\nhost: gpu1\ndate: 2026-01-02T03:04:05Z\nnonce: ab\n\
+             source: linux.device-nodes\n\n{}\n@rdmascope-archive ab stderr\n{}\n@rdmascope-archive ab end\n",
+            marks("hello\n"),
+            marks("")
+        );
+        replaced.iter().fold(text, |text, (from, to)| text.replacen(from, to, 1))
+    }
+
+    #[tokio::test]
+    async fn what_an_archive_lacks_is_told_with_numbers_that_fit() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("saved");
+        let id = TargetId::new("offline:saved");
+        let read = async |text: String| {
+            std::fs::write(&path, text).expect("written");
+            read(&id, &path, &Options::default()).await
+        };
+        let incomplete =
+            async |text: String| read(text).await.expect("an archive").incomplete.map(|problem| problem.what);
+        assert_eq!(incomplete(archive(&[])).await, None);
+        let whole = archive(&[]);
+        for (text, expected) in [
+            (archive(&[(" 0 - 0\n", "\n")]), "is damaged: 0 of 1 outputs are whole in it; not linux.device-nodes"),
+            (archive(&[(" 0 - 0\n", " 0 - 99999999999\n")]), "is damaged: 0 of 1 outputs"),
+            (archive(&[("@rdmascope-archive ab end\n", "")]), "ends early: 1 of 1 outputs are whole in it"),
+            (whole.split_once("ab stderr").expect("there").0.to_owned(), "ends early: 0 of 1 outputs are whole in it"),
+            (format!("{whole}{whole}"), "goes on behind its end"),
+        ] {
+            let what = incomplete(text.clone()).await.unwrap_or_else(|| panic!("nothing is said of {text}"));
+            assert!(what.contains(expected), "{what}");
+        }
+        let foreign = read(archive(&[("system: linux", "system: esxi")])).await.expect_err("it does not fit");
+        assert!(foreign.what.contains("says that it is of an ESXi host, and its outputs are not of one"), "{foreign}");
+    }
+
     #[tokio::test]
     async fn a_file_is_shown_and_shown_again_when_asked() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("saved");
         let text = "@rdmascope-archive 1\nversion: 1\nsystem: linux\nhost: gpu1\ndate: 2026-01-02T03:04:05Z\nnonce: ab\n\
-                    source: linux.system-release\n\n\n@rdmascope:ab 0 - begin\nhello\n\n@rdmascope:ab 0 - 0\n";
+                    source: linux.device-nodes\n\n\n@rdmascope:ab 0 - begin\nhello\n\n@rdmascope:ab 0 - 0\n";
         std::fs::write(&path, text).expect("written");
         let id = TargetId::new("offline:saved");
         let (sender, mut messages) = mpsc::channel(64);
@@ -363,7 +446,7 @@ mod tests {
         };
         assert!(via.starts_with("gpu1, saved ") && via.ends_with("(2026-01-02 03:04 UTC)"), "{via}");
         let Some(Message::Notice { text, .. }) = messages.recv().await else { panic!("no notice") };
-        assert!(text.contains("ends early: 1 of 1 outputs"), "{text}");
+        assert!(text.contains("ends early: 0 of 1 outputs are whole in it"), "{text}");
         std::fs::write(&path, "{\"a\":").expect("written");
         asking.send(Command::ReadNow).await.expect("it listens");
         let Some(Message::Connection { connection: Connection::Failed { problem }, .. }) = messages.recv().await else {

@@ -30,11 +30,10 @@ fn walk(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, problems: &mut Ve
     };
     for entry in entries {
         match entry.and_then(|entry| Ok((entry.path(), entry.file_type()?))) {
-            Ok((path, kind)) if kind.is_dir() => {
-                if depth > 0 {
-                    walk(&path, depth - 1, found, problems);
-                }
-            }
+            Ok((path, kind)) if kind.is_dir() => match depth.checked_sub(1) {
+                Some(depth) => walk(&path, depth, found, problems),
+                None => problems.push((path, io::Error::other(format!("it lies more than {DEEPEST} folders below")))),
+            },
             Ok((path, _)) => {
                 if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("vmx")) && !path.is_dir() {
                     found.push(path);

@@ -120,6 +120,29 @@ pub fn clean_line(raw: &str) -> String {
     cleaned
 }
 
+/// So many bytes tell whether all are text.
+const TELLING: usize = 8192;
+
+/// True for bytes that are no text. NUL alone does not make it so: a file that was written to while its system crashed
+/// has holes of them; but they stand in holes, and in text they are few.
+pub fn is_binary(bytes: &[u8]) -> bool {
+    let (mut seen, mut odd, mut holes, mut before) = (0_usize, 0_usize, 0_usize, 1);
+    for &byte in bytes {
+        if byte == 0 {
+            holes += usize::from(before != 0);
+        } else {
+            seen += 1;
+            // Tab, the ends of lines and pages, and what terminals are sent: bell, backspace, escape.
+            odd += usize::from(matches!(byte, 1..=6 | 14..=26 | 28..=31 | 127));
+        }
+        before = byte;
+        if seen == TELLING {
+            break;
+        }
+    }
+    holes > 0 && (seen == 0 || (odd + holes) * 16 > seen + 64 || odd * 8 > seen)
+}
+
 /// Characters that draw nothing but change how their neighbours are drawn or ordered.
 fn is_invisible(character: char) -> bool {
     matches!(character,
@@ -198,6 +221,20 @@ mod tests {
             ("tab\there", "tab here"),
         ] {
             assert_eq!(Text::new(raw), expected, "{raw:?}");
+        }
+    }
+
+    #[test]
+    fn a_hole_does_not_make_text_binary() {
+        let hole = "\0".repeat(100_000);
+        for text in
+            ["a\0b\n".to_owned(), format!("{hole}a line\n"), format!("one\n{hole}two\n{hole}"), "plain".to_owned()]
+        {
+            assert!(!is_binary(text.as_bytes()), "{:?}", text.trim_matches('\0'));
+        }
+        let wide: Vec<u8> = "firmware = \"efi\"\n".repeat(20).encode_utf16().flat_map(u16::to_le_bytes).collect();
+        for bytes in [&b"\x7fELF\0\0"[..], b"\x7fELF\x02\x01\x01\0\0\0memsize = \"4\"\n", hole.as_bytes(), &wide] {
+            assert!(is_binary(bytes), "{:?}", &bytes[..6]);
         }
     }
 

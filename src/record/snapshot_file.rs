@@ -104,7 +104,12 @@ struct FactDocument {
 pub fn read(text: &str) -> Result<SavedSnapshot, String> {
     let no_snapshot =
         || format!("it is no snapshot ({SCHEMA}), as `rdmascope snapshot --format json --out FILE` writes");
-    let head: Head = serde_json::from_str(text).map_err(|_| no_snapshot())?;
+    let damaged = |error: &serde_json::Error| format!("it is a damaged snapshot: {}", Text::new(&error.to_string()));
+    let head: Head = serde_json::from_str(text).map_err(|error| {
+        // What is no whole document can still say what it was to be.
+        let begin = text.get(..text.floor_char_boundary(256)).unwrap_or_default();
+        if begin.contains("\"rdmascope.snapshot/") { damaged(&error) } else { no_snapshot() }
+    })?;
     if head.schema != SCHEMA {
         let what = Text::new(&head.schema);
         return Err(match head.schema.strip_prefix("rdmascope.snapshot/") {
@@ -112,8 +117,7 @@ pub fn read(text: &str) -> Result<SavedSnapshot, String> {
             None => no_snapshot(),
         });
     }
-    let document: Document = serde_json::from_str(text)
-        .map_err(|error| format!("it is a damaged snapshot: {}", Text::new(&error.to_string())))?;
+    let document: Document = serde_json::from_str(text).map_err(|error| damaged(&error))?;
     let mut fabric = Fabric::default();
     let mut targets = Vec::new();
     for target in document.targets {
@@ -290,6 +294,8 @@ mod tests {
         assert!(error("{\"schema\": \"rdmascope.doctor/1\"}").contains("it is no snapshot"));
         assert!(error("{\"schema\": \"rdmascope.snapshot/2\"}").contains("its schema is rdmascope.snapshot/2"));
         assert!(error("{\"schema\": \"rdmascope.snapshot/1\"}").contains("damaged"));
+        let cut = error(&SAVED[..SAVED.len() / 2]);
+        assert!(cut.contains("damaged snapshot: EOF") && cut.contains("line "), "{cut}");
     }
 
     proptest! {

@@ -90,7 +90,7 @@ pub(super) fn fix(
     if format == Format::Text {
         output::print(&shown)?;
     } else {
-        output::complain(shown.trim_end());
+        output::complain_lines(shown.trim_end());
     }
     match consent {
         Consent::Given => {}

@@ -13,7 +13,7 @@ use super::snapshot;
 use super::{Exit, Failure, output};
 use crate::collect::reason::reason;
 use crate::config::Defect;
-use crate::diagnose::lint::{HostView, PowerOn, Severity, Subject, lint};
+use crate::diagnose::lint::{HostView, PowerOn, Severity, Subject, Verdict, lint};
 use crate::engine::vmx_file;
 use crate::fabric::TargetId;
 use crate::probe::vmx::{Dictionary, Snapshots};
@@ -42,7 +42,7 @@ pub fn run(global: &Global, arguments: &LintArguments) -> Result<Exit, Failure> 
     let consent = Consent::of(arguments.yes);
     let mut files = Vec::new();
     for input in inputs {
-        let (file, dictionary) = judged(&input, host.view.as_ref());
+        let (file, dictionary) = judged(&input, &host);
         let (Input::File(path), Some(dictionary), true) = (&input, dictionary, arguments.fix) else {
             files.push(file);
             continue;
@@ -50,13 +50,13 @@ pub fn run(global: &Global, arguments: &LintArguments) -> Result<Exit, Failure> 
         let fixed = fix::fix(path, &dictionary, &file.findings, consent, global.format)?;
         // What was written is looked at again: what is left is what counts.
         let written = fixed.as_ref().is_some_and(|fixed| fixed.backup.is_some());
-        let file = if written { judged(&input, host.view.as_ref()).0 } else { file };
+        let file = if written { judged(&input, &host).0 } else { file };
         files.push(File { fixed, ..file });
     }
     let name = host.view.as_ref().map(|host| host.name.as_str());
     let text = match global.format {
-        Format::Json => output::json(&report::document(&files, name))?,
-        Format::Sarif => output::json(&sarif::document(&files))?,
+        Format::Json => output::json(&report::document(&files, name, &host.problems))?,
+        Format::Sarif => output::json(&sarif::document(&files, &host.problems))?,
         Format::Text => report::text(&files),
     };
     output::print(&text)?;
@@ -119,7 +119,7 @@ fn inputs(paths: &[PathBuf], fix: bool) -> Result<Vec<Input>, Failure> {
 }
 
 /// Reads one file and runs the rules over it.
-fn judged(input: &Input, host: Option<&HostView>) -> (File, Option<Dictionary>) {
+fn judged(input: &Input, host: &Host) -> (File, Option<Dictionary>) {
     let (path, bytes) = match input {
         Input::Stdin => ("-".to_owned(), vmx_file::bounded(std::io::stdin().lock()).map_err(|error| reason(&error))),
         Input::File(path) => (path.display().to_string(), vmx_file::read(path).map_err(|error| reason(&error))),
@@ -148,9 +148,12 @@ fn judged(input: &Input, host: Option<&HostView>) -> (File, Option<Dictionary>) 
         return unjudged(path, "this is no configuration file of a VM (VMX)".to_owned());
     }
     let snapshots = if let Input::File(path) = input { snapshots_beside(path) } else { None };
-    let subject = Subject { vmx: &vmx, host, snapshots };
+    let subject = Subject { vmx: &vmx, host: host.view.as_ref(), snapshots };
     let findings = lint(&subject);
-    let power_on = PowerOn::of(&subject, &findings);
+    let mut power_on = PowerOn::of(&subject, &findings);
+    if power_on.verdict == Verdict::Starts && host.is_unread() {
+        power_on = PowerOn::unknown("nothing in the file speaks against it, but its host could not be read");
+    }
     (File { path, power_on, findings, problem: None, fixed: None }, Some(vmx))
 }
 
@@ -166,6 +169,13 @@ struct Host {
     view: Option<HostView>,
     /// What could not be found out about it.
     problems: Vec<String>,
+}
+
+impl Host {
+    /// True if one was asked for and nothing is known of it.
+    fn is_unread(&self) -> bool {
+        self.view.is_none() && !self.problems.is_empty()
+    }
 }
 
 /// The facts of the host: read now, or out of a snapshot; the number of the signal that ended the reading.

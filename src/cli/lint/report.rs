@@ -53,6 +53,8 @@ struct Document<'a> {
     rdmascope: &'static str,
     /// The host whose facts the rules had.
     host: Option<&'a str>,
+    /// What could not be found out about it.
+    host_problems: Vec<String>,
     files: Vec<FileDocument<'a>>,
 }
 
@@ -87,7 +89,11 @@ struct Fix<'a> {
 }
 
 /// The document of schema `rdmascope.lint/1`.
-pub(super) fn document<'a>(files: &'a [File], host: Option<&'a str>) -> impl serde::Serialize {
+pub(super) fn document<'a>(
+    files: &'a [File],
+    host: Option<&'a str>,
+    problems: &[String],
+) -> impl serde::Serialize + use<'a> {
     let finding = |finding: &'a Finding| FindingDocument {
         rule: finding.rule.id,
         severity: word(finding.rule.severity),
@@ -107,7 +113,13 @@ pub(super) fn document<'a>(files: &'a [File], host: Option<&'a str>) -> impl ser
         problem: file.problem.as_deref(),
         fixed: file.fixed.as_ref(),
     });
-    Document { schema: "rdmascope.lint/1", rdmascope: env!("CARGO_PKG_VERSION"), host, files: files.collect() }
+    Document {
+        schema: "rdmascope.lint/1",
+        rdmascope: env!("CARGO_PKG_VERSION"),
+        host,
+        host_problems: problems.iter().map(|problem| clean_line(problem)).collect(),
+        files: files.collect(),
+    }
 }
 
 /// The word of a severity in documents.

@@ -8,8 +8,8 @@ use super::report::File;
 use crate::diagnose::lint::{Finding, RULES, Severity};
 use crate::fabric::text::clean_line;
 
-/// The whole document.
-pub(super) fn document(files: &[File]) -> Json {
+/// The whole document; `host_problems` tell what could not be found out about the host that was asked for.
+pub(super) fn document(files: &[File], host_problems: &[String]) -> Json {
     let mut rules: Vec<&'static crate::diagnose::lint::Rule> = RULES.iter().collect();
     for finding in files.iter().flat_map(|file| &file.findings) {
         if !rules.iter().any(|rule| rule.id == finding.rule.id) {
@@ -30,6 +30,9 @@ pub(super) fn document(files: &[File]) -> Json {
         .collect();
     let results: Vec<Json> =
         files.iter().flat_map(|file| file.findings.iter().map(|finding| result(file, finding, &rules))).collect();
+    let of_host = host_problems.iter().map(|problem| {
+        json!({ "level": "error", "message": { "text": format!("the host could not be read: {}", clean_line(problem)) } })
+    });
     let problems: Vec<Json> = files
         .iter()
         .filter_map(|file| {
@@ -40,6 +43,7 @@ pub(super) fn document(files: &[File]) -> Json {
                 "locations": [{ "physicalLocation": { "artifactLocation": { "uri": uri(&file.path) } } }],
             }))
         })
+        .chain(of_host)
         .collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",

@@ -67,11 +67,14 @@ fn files() -> Vec<File> {
 #[test]
 fn the_document_satisfies_its_schema() {
     let schema: Json = serde_json::from_str(include_str!("../../../schema/lint-1.json")).expect("the schema is JSON");
-    let document = serde_json::to_value(report::document(&files(), Some("esx1"))).expect("a document");
+    let document =
+        serde_json::to_value(report::document(&files(), Some("esx1"), &["esx1: no\u{1b}[31m route".to_owned()]))
+            .expect("a document");
     let mut wrong = Vec::new();
     check(&schema, &schema, &document, "", &mut wrong);
     assert_eq!(wrong, Vec::<String>::new());
     assert_eq!(document["files"][0]["findings"][0]["message"], "hexadecimal");
+    assert_eq!(document["host_problems"], serde_json::json!(["esx1: no route"]));
     assert_eq!(document["files"][0]["power_on"], serde_json::json!({"verdict": "fails", "reason": "no such device"}));
     let mut broken = document;
     broken["files"][0]["findings"][0]["severity"] = "grave".into();
@@ -96,7 +99,7 @@ fn text_holds_nothing_that_a_terminal_obeys_and_keeps_its_width() {
 
 #[test]
 fn code_scanners_get_rules_places_and_what_could_not_be_read() {
-    let document = sarif::document(&files());
+    let document = sarif::document(&files(), &[]);
     assert_eq!(document["version"], "2.1.0");
     let run = &document["runs"][0];
     let result = &run["results"][0];
@@ -106,6 +109,17 @@ fn code_scanners_get_rules_places_and_what_could_not_be_read() {
     let index = usize::try_from(result["ruleIndex"].as_u64().expect("a number")).expect("small");
     assert_eq!(run["tool"]["driver"]["rules"][index]["id"], "vmx.test-id");
     assert_eq!(run["invocations"][0]["executionSuccessful"], false);
+}
+
+#[test]
+fn code_scanners_are_told_of_a_host_that_was_not_read() {
+    let sound = File { problem: None, ..files().remove(0) };
+    let document = sarif::document(std::slice::from_ref(&sound), &["esx1: no route".to_owned()]);
+    let run = &document["runs"][0]["invocations"][0];
+    assert_eq!(run["executionSuccessful"], false);
+    let said = &run["toolExecutionNotifications"][0]["message"]["text"];
+    assert_eq!(said, "the host could not be read: esx1: no route");
+    assert_eq!(sarif::document(&[sound], &[])["runs"][0]["invocations"][0]["executionSuccessful"], true);
 }
 
 #[test]

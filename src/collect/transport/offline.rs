@@ -36,9 +36,13 @@ pub struct Archive {
     /// When it was read, by its own clock.
     pub at: Timestamp,
     /// False if the file ends before the script did.
-    pub is_whole: bool,
+    pub has_end: bool,
+    /// True if something stands behind that end, or another archive before it, which is not read.
+    pub goes_on: bool,
     /// How many sources were to be read.
     pub sources: usize,
+    /// Names of the sources of which nothing is there, or not all.
+    pub damaged: Vec<String>,
     /// What was read, with the name of each source.
     pub sections: Vec<(String, Section)>,
 }
@@ -66,6 +70,9 @@ pub enum ArchiveError {
     /// Its header is damaged.
     #[error("its header is damaged: {0}")]
     Header(&'static str),
+    /// Outputs are in it that its header does not name.
+    #[error("its header is damaged: it names fewer outputs than are in it")]
+    Unnamed,
     /// Nothing that was read is in it.
     #[error("it ends before the first thing was read")]
     Empty,
@@ -136,26 +143,36 @@ impl Archive {
             |word: &String| !word.is_empty() && word.len() <= 64 && word.bytes().all(|b| b.is_ascii_hexdigit());
         let nonce = nonce.filter(is_word).ok_or(ArchiveError::Header("it has no nonce"))?;
         let body = &bytes[end + 1..];
-        let (stdout, after) = split(body, &separator(&nonce, "stderr"));
-        let (stderr, rest) = split(after.unwrap_or_default(), &separator(&nonce, "end"));
-        let is_whole = after.is_some() && rest.is_some();
-        let mut reader = SectionReader::new(sources.len(), &nonce);
+        // All that one script saves has the same markers: those of a second machine would go on in the first one's place.
+        let other = find(body, format!("\n{MAGIC} {FORMAT}\nversion: ").as_bytes());
+        let (body, rest) = split(&body[..other.map_or(body.len(), |at| at + 1)], &separator(&nonce, "end"));
+        let (stdout, stderr) = split(body, &separator(&nonce, "stderr"));
+        let count = sources.len();
+        // A name that was lost shifts the others: each would stand for the output of its neighbour.
+        if find(body, format!("\n{} {count} ", marker(&nonce)).as_bytes()).is_some() {
+            return Err(ArchiveError::Unnamed);
+        }
+        let mut reader = SectionReader::new(count, &nonce);
         let mut sections = reader.feed_stdout(stdout);
-        sections.extend(reader.feed_stderr(stderr));
+        sections.extend(reader.feed_stderr(stderr.unwrap_or_default()));
+        let is_whole = |section: &&Section| section.outcome != Outcome::Cut;
+        let whole: Vec<usize> = sections.iter().filter(is_whole).map(|section| section.index).collect();
         sections.extend(reader.finish(&Outcome::Cut));
         sections.sort_by_key(|section| section.index);
         if sections.is_empty() {
             return Err(ArchiveError::Empty);
         }
-        let count = sources.len();
+        let damaged = sources.iter().enumerate().filter(|(index, _)| !whole.contains(index));
         let named = |section: Section| sources.get(section.index).map(|name| (name.clone(), section));
         Ok(Self {
             version: version.unwrap_or_else(|| Text::new("unknown")),
             system,
             host: host.unwrap_or_else(|| Text::new("")),
             at,
-            is_whole,
+            has_end: rest.is_some(),
+            goes_on: other.is_some() || !rest.unwrap_or_default().trim_ascii().is_empty(),
             sources: count,
+            damaged: damaged.map(|(_, name)| name.clone()).collect(),
             sections: sections.into_iter().filter_map(named).collect(),
         })
     }
@@ -241,10 +258,13 @@ pub fn script(version: &str, nonce: &str, esxi: &[Probe], linux: &[Probe]) -> St
          if [ \"$_file\" = - ]; then\n\
          _folder=$(mktemp -d) || exit 1\n\
          trap 'rm -rf \"$_folder\"' EXIT\n\
-         trap 'exit 1' HUP INT TERM\n\
          _file=$_folder/saved\n\
          fi\n\
-         if [ -e \"$_file\" ] || [ -e \"$_file.stderr\" ]; then echo \"$_file is there already\" >&2; exit 1; fi\n"
+         if [ -e \"$_file\" ] || [ -e \"$_file.stderr\" ]; then echo \"$_file is there already\" >&2; exit 1; fi\n\
+         _fail() {{\ntrap '' HUP INT TERM\nrm -f \"$_file\" \"$_file.stderr\"\n\
+         echo \"$1: nothing was saved\" >&2\nexit 1\n}}\n\
+         trap '_fail interrupted' HUP INT TERM\n\
+         _full=\"$_file cannot be written (is there room on the disk?)\"\n"
     );
     for (name, probes) in [("esxi", esxi), ("linux", linux)] {
         let sources: Vec<Source> = probes.iter().flat_map(|probe| probe.sources).copied().collect();
@@ -264,10 +284,11 @@ pub fn script(version: &str, nonce: &str, esxi: &[Probe], linux: &[Probe]) -> St
          printf 'host: %s\\ndate: %s\\nnonce: %s\\n' \"$_host\" \"$(date -u +%Y-%m-%dT%H:%M:%SZ)\" {nonce}\n\
          _names_$_system\n\
          echo\n\
-         }} >\"$_file\" || exit 1\n\
-         _read_$_system 2>\"$_file.stderr\" | {FILTER_NAME} >>\"$_file\"\n\
-         {{ printf '\\n{}\\n'; cat \"$_file.stderr\"; printf '\\n{}\\n'; }} >>\"$_file\" || exit 1\n\
+         }} >\"$_file\" || _fail \"$_full\"\n\
+         _read_$_system 2>\"$_file.stderr\" | {FILTER_NAME} >>\"$_file\" || _fail \"$_full\"\n\
+         {{ printf '\\n{}\\n' && {FILTER_NAME} <\"$_file.stderr\" && printf '\\n{}\\n'; }} >>\"$_file\" || _fail \"$_full\"\n\
          rm -f \"$_file.stderr\"\n\
+         trap - HUP INT TERM\n\
          if [ -n \"$_folder\" ]; then\n\
          cat \"$_file\" || exit 1\n\
          echo \"done; where rdmascope is: rdmascope offline:FILE\" >&2\n\
@@ -345,7 +366,8 @@ mod tests {
     fn what_every_shell_saves_is_read_back() {
         for bytes in saved() {
             let archive = Archive::parse(&bytes).expect("an archive");
-            assert_eq!((archive.version.as_str(), archive.system, archive.is_whole), ("1.2.3", System::Linux, true));
+            assert_eq!((archive.version.as_str(), archive.system), ("1.2.3", System::Linux));
+            assert_eq!((archive.has_end, archive.goes_on, &archive.damaged[..]), (true, false, &[][..]));
             assert_eq!((archive.sources, archive.sections.len()), (3, 3));
             assert!(Timestamp::now().duration_since(archive.at).as_secs().abs() < 600);
             let reports = archive.reports(&TargetId::new("offline:x"), LINUX);
@@ -381,7 +403,7 @@ mod tests {
                 let said = String::from_utf8_lossy(&output.stderr);
                 assert!(output.status.success() && said.contains("offline:FILE"), "{words:?}: {said}");
                 let archive = Archive::parse(&output.stdout).expect("an archive");
-                assert!(archive.is_whole && archive.sections.len() == 3, "{words:?}");
+                assert!(archive.has_end && archive.sections.len() == 3, "{words:?}");
             }
             assert_eq!(
                 std::fs::read_dir(folder.path()).expect("there").count(),
@@ -404,7 +426,8 @@ mod tests {
         for length in 0..bytes.len() {
             match Archive::parse(&bytes[..length]) {
                 Ok(archive) => {
-                    assert!(!archive.is_whole, "{length}");
+                    // Of the last line only its end may be missing.
+                    assert!(!archive.has_end || length == bytes.len() - 1, "{length}");
                     archive.reports(&TargetId::new("x"), LINUX);
                 }
                 Err(
@@ -417,6 +440,111 @@ mod tests {
                 Err(error) => panic!("{length}: {error}"),
             }
         }
+    }
+
+    #[test]
+    fn no_lost_line_makes_a_false_fact_or_goes_unseen() {
+        let bytes = saved().remove(0);
+        let text = String::from_utf8(bytes).expect("text");
+        let whole = Archive::parse(text.as_bytes()).expect("an archive");
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let (mut refused, mut seen) = (0, 0);
+        for (lost, line) in
+            lines.iter().enumerate().filter(|(_, line)| line.starts_with("@rdmascope:") || line.contains(": "))
+        {
+            let damaged: String =
+                lines.iter().enumerate().filter(|(at, _)| *at != lost).map(|(_, line)| *line).collect();
+            let Ok(archive) = Archive::parse(damaged.as_bytes()) else {
+                refused += 1;
+                continue;
+            };
+            if !line.starts_with("@rdmascope:") {
+                continue;
+            }
+            seen += 1;
+            assert_eq!(archive.damaged.len(), 1, "without {line}");
+            for (name, section) in &archive.sections {
+                let (_, before) = whole.sections.iter().find(|(other, _)| other == name).expect("it was there");
+                if !archive.damaged.contains(name) {
+                    assert_eq!(section, before, "without {line}");
+                }
+                for (now, before) in [(&section.stdout, &before.stdout), (&section.stderr, &before.stderr)] {
+                    assert!(
+                        before.is_empty() || now.is_empty() || now.trim_ascii() == before.trim_ascii(),
+                        "without {line}"
+                    );
+                }
+            }
+        }
+        assert_eq!(seen, 12, "two markers on two outputs of three sources");
+        assert!(refused >= 6, "system, date, nonce and the three names: {refused}");
+    }
+
+    #[test]
+    fn what_stands_behind_an_archive_is_not_read() {
+        let bytes = saved().remove(0);
+        let twice = Archive::parse(&[&bytes[..], &bytes[..]].concat()).expect("an archive");
+        assert_eq!((twice.has_end, twice.goes_on, &twice.damaged[..]), (true, true, &[][..]));
+        // The first one was cut: what follows is of another time, with the same markers.
+        let text = String::from_utf8(bytes.clone()).expect("text");
+        let cut = text.find("0badcafe 1 ").expect("the second source") - 11;
+        let mixed = Archive::parse(&[&bytes[..cut], &bytes[..]].concat()).expect("an archive");
+        assert_eq!((mixed.has_end, mixed.goes_on, mixed.sections.len()), (false, true, 1));
+        let other = Archive::parse(&[&bytes[..], b"\nmore\n"].concat()).expect("an archive");
+        assert!(other.goes_on && other.has_end);
+    }
+
+    const LARGE: &[Probe] = &[probe(
+        "test.large",
+        &[Source {
+            name: "test.large",
+            read: Read::Command { argv: &[Word::Plain("seq"), Word::Plain("10000")], keep: None },
+        }],
+    )];
+
+    /// A command that ends the script that runs it.
+    const ENDING: &[Probe] = &[probe(
+        "test.ending",
+        &[Source {
+            name: "test.ending",
+            read: Read::Command {
+                argv: &[Word::Plain("sh"), Word::Plain("-c"), Word::Plain("kill -s \"$SIGNAL\" \"$MAIN\"")],
+                keep: None,
+            },
+        }],
+    )];
+
+    /// Runs a collector in a folder of its own, after `before`: what it said, and which files it left.
+    fn unfinished(probes: &[Probe], before: &str) -> (String, Vec<std::ffi::OsString>) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = format!("{before}\n{}", script("1.2.3", NONCE, &[], probes));
+        let output = Command::new("/bin/sh")
+            .args(["-c", &text, "sh", "saved"])
+            .current_dir(folder.path())
+            .output()
+            .expect("there is a shell");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        let left = std::fs::read_dir(folder.path()).expect("a folder").flatten().map(|entry| entry.file_name());
+        (said, left.collect())
+    }
+
+    #[test]
+    fn a_collector_that_is_interrupted_leaves_nothing() {
+        for signal in ["HUP", "INT", "TERM"] {
+            let before = format!("MAIN=$$; SIGNAL={signal}; export MAIN SIGNAL");
+            let (said, left) = unfinished(ENDING, &before);
+            assert!(said.contains("interrupted: nothing was saved") && left.is_empty(), "{signal}: {said} {left:?}");
+        }
+    }
+
+    #[test]
+    fn a_disk_without_room_is_told_and_nothing_is_left() {
+        let (said, left) = unfinished(LARGE, "trap '' XFSZ; ulimit -f 8");
+        assert!(
+            said.contains("saved cannot be written (is there room on the disk?)") && left.is_empty(),
+            "{said} {left:?}"
+        );
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //! completed sections come out.
 //!
 //! Nothing that a target sends can break it. Whatever comes before the first marker (a login banner) is kept as noise;
-//! a line that looks like a marker but does not fit in its place is content; what is too long is counted and dropped. The
+//! a line that looks like a marker but does not fit in its place is content; what is too long is counted and dropped.
+//! Where a marker is lost, only the section that it belongs to is cut or missing: the marker of another one ends it. The
 //! lines around items, which carry the nonce of the script, are given in their fixed form (see [`items`]).
 
 use std::time::Duration;
@@ -83,8 +84,16 @@ impl Half {
 struct Mark {
     index: usize,
     uptime_centiseconds: Option<u64>,
-    /// `None` at the begin, the exit status at the end.
-    status: Option<i32>,
+    end: Option<End>,
+}
+
+/// How a section ended, by its end marker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// The exit status.
+    Status(i32),
+    /// The word in its place is none: the marker is damaged.
+    Damaged,
 }
 
 impl SectionReader {
@@ -180,10 +189,10 @@ fn section(index: usize, mut part: Part, marker: &str) -> Section {
             .map(|centiseconds| Duration::from_millis(centiseconds.saturating_mul(10))),
         _ => None,
     };
-    let outcome = match part.stdout.ended.and_then(|mark| mark.status) {
-        None => Outcome::Cut,
-        Some(status) if was_ended_by_timeout(status, duration) => Outcome::TimedOut,
-        Some(status) => Outcome::Exit(status),
+    let outcome = match part.stdout.ended.and_then(|mark| mark.end) {
+        None | Some(End::Damaged) => Outcome::Cut,
+        Some(End::Status(status)) if was_ended_by_timeout(status, duration) => Outcome::TimedOut,
+        Some(End::Status(status)) => Outcome::Exit(status),
     };
     Section {
         index,
@@ -296,25 +305,30 @@ impl Stream {
     /// Reads a marker line; `None` if it is not one or not in its place.
     fn fits(&self, line: &[u8], count: usize) -> Option<Mark> {
         let mark = parse_mark(std::str::from_utf8(line).ok()?)?;
-        let in_place = match (self.inside, mark.status) {
-            (None, None) => mark.index >= self.next && mark.index < count,
-            (Some(index), Some(_)) => mark.index == index,
-            _ => false,
+        let in_place = match (self.inside, mark.end) {
+            (None, None) => mark.index >= self.next,
+            (None, Some(_)) => false,
+            // Nobody else knows the nonce: where another section begins or ends, the end of this one was lost.
+            (Some(index), None) => mark.index != index,
+            (Some(_), Some(_)) => true,
         };
-        in_place.then_some(mark)
+        (in_place && mark.index < count).then_some(mark)
     }
 
     fn take(&mut self, mark: Mark, parts: &mut [Part], half: fn(&mut Part) -> &mut Half) {
         let Some(part) = parts.get_mut(mark.index) else { return };
         let half = half(part);
         self.started = true;
-        if mark.status.is_none() {
+        let inside = self.inside.take();
+        if mark.end.is_some() {
+            // The end of one that never began says nothing of what it printed.
+            if inside == Some(mark.index) {
+                half.ended = Some(mark);
+            }
+        } else if mark.index >= self.next {
             self.inside = Some(mark.index);
             self.next = mark.index + 1;
             half.begun = Some(mark);
-        } else {
-            self.inside = None;
-            half.ended = Some(mark);
         }
     }
 
@@ -344,8 +358,12 @@ fn parse_mark(line: &str) -> Option<Mark> {
     if words.next().is_some() {
         return None;
     }
-    let status = if last == "begin" { None } else { Some(last.parse().ok().or(last.is_empty().then_some(1))?) };
-    Some(Mark { index: index.parse().ok()?, uptime_centiseconds: centiseconds(uptime), status })
+    let end = match last {
+        "begin" => None,
+        "" => Some(End::Status(1)),
+        status => Some(status.parse().map_or(End::Damaged, End::Status)),
+    };
+    Some(Mark { index: index.parse().ok()?, uptime_centiseconds: centiseconds(uptime), end })
 }
 
 /// `12345.67` in hundredths.

@@ -1,6 +1,7 @@
 //! Whether a file can be the configuration of a VM at all: other files have the same grammar, and people name wrong files.
 
 use super::dictionary::{Content, Dictionary};
+use crate::fabric::text::is_binary;
 
 /// How names begin that nearly every VMX has, and those of the devices that matter here.
 const USUAL: &[&str] = &[
@@ -52,7 +53,7 @@ impl Dictionary {
     /// True if this can be the configuration of a VM: a line begins with a name that such files hold, or each line is an
     /// assignment in quotes that belongs to none of the other files of that grammar (VMSD, disk descriptor).
     pub fn is_plausible(&self) -> bool {
-        if self.bytes.contains(&0) {
+        if is_binary(&self.bytes) {
             return false;
         }
         let mut entries = 0;

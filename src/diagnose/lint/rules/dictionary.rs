@@ -50,6 +50,14 @@ pub(super) const RULES: &[Rule] = &[
     )
     .open(),
     rule(
+        "vmx.nul-bytes",
+        Severity::Warning,
+        "NUL bytes stand in the file",
+        field("own knowledge: a file that was written to during a crash has holes"),
+        nul_bytes,
+    )
+    .open(),
+    rule(
         "vmx.placeholder",
         Severity::Warning,
         "A placeholder of a guide was left in",
@@ -96,7 +104,10 @@ fn malformed(vmx: &Dictionary, fault: Fault) -> impl Iterator<Item = (&Line, Str
         .iter()
         .filter(move |line| line.content == Content::Malformed(fault))
         .map(|line| (line, vmx.text(line)))
-        .filter(|(_, text)| remains(text).is_none())
+        // A hole is told by a rule of its own.
+        .filter(|(_, text)| {
+            remains(text).is_none() && !(text.contains('\0') && text.replace('\0', "").trim().is_empty())
+        })
 }
 
 /// A finding about a line; the key is its first word.
@@ -200,6 +211,19 @@ fn byte_order_mark(subject: &Subject<'_>) -> Vec<Found> {
     let message = "the file begins with the bytes EF BB BF, which an editor on Windows put there; files with such a mark \
                    were reported to be called corrupt";
     vec![Found { line: Some(1), message: message.to_owned(), ..Found::default() }]
+}
+
+fn nul_bytes(subject: &Subject<'_>) -> Vec<Found> {
+    let bytes = &subject.vmx.bytes;
+    let Some(first) = bytes.iter().position(|&byte| byte == 0) else { return Vec::new() };
+    let line = subject.vmx.lines.iter().find(|line| line.place.end > first).map(|line| line.number);
+    let count = bytes.iter().filter(|&&byte| byte == 0).count();
+    let (bytes, stand) = if count == 1 { ("byte", "stands") } else { ("bytes", "stand") };
+    let message = format!(
+        "{count} NUL {bytes} {stand} in the file, where a crash or a full datastore may have left a hole; what stood there \
+         is lost"
+    );
+    vec![Found { line, message, ..Found::default() }]
 }
 
 fn is_placeholder(value: &str) -> bool {

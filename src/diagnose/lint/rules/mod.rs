@@ -25,6 +25,7 @@ mod tests;
 
 use super::{AtPowerOn, Found, Rule, Severity, Source, Subject};
 use crate::fabric::Text;
+use crate::fabric::text::clean_line;
 use crate::probe::vmx::{Dictionary, Entry};
 
 /// The families, in the order of the catalogue.
@@ -150,9 +151,25 @@ impl Found {
     }
 }
 
-/// Text of the file as it may be shown.
+/// Text of the file as it may be shown. What cannot be seen is named (once for several in a row): a message about
+/// nothing but that would make no sense without.
 pub(super) fn shown(raw: &str) -> String {
-    Text::new(raw).to_string()
+    let is_hidden = |character: char| character != '\t' && clean_line(character.encode_utf8(&mut [0; 4])).is_empty();
+    if !raw.trim().contains(is_hidden) {
+        return Text::new(raw).to_string();
+    }
+    let (mut text, mut before) = (String::new(), None);
+    for character in raw.trim().chars() {
+        if !is_hidden(character) {
+            text.push(character);
+        } else if before != Some(character) {
+            text.extend(character.escape_unicode());
+        } else if !text.ends_with('…') {
+            text.push('…');
+        }
+        before = Some(character);
+    }
+    Text::new(&text).to_string()
 }
 
 /// The number and the rest of a key of a numbered device: `ethernet0.virtualDev` with `ethernet` is 0 and `virtualDev`.

@@ -38,6 +38,7 @@ fn file_faults() -> Vec<Fixture> {
             plain().line("msg.autoanswer = \"true\"").line("#msg.autoAnswer = \"true\""),
         ),
         ("vmx.byte-order-mark", raw(&format!("\u{feff}{}", plain().text)), plain()),
+        ("vmx.nul-bytes", plain().line("# a\0b"), plain().line("# a b")),
         (
             "vmx.placeholder",
             a100().without("sched.mem.pin").set("sched.mem.min", "<VM_MEMORY_MB>"),
@@ -484,4 +485,21 @@ fn no_message_carries_an_escape_sequence_of_the_file() {
             assert!(!said.contains('\u{1b}') && !said.contains('\u{7}'), "{}: {said:?}", finding.rule.id);
         }
     }
+}
+
+#[test]
+fn what_cannot_be_seen_is_named() {
+    for (raw, expected) in [
+        ("TRUE", "TRUE"),
+        (" a\tb ", "a b"),
+        ("\u{1b}[31mTRUE", "\\u{1b}[31mTRUE"),
+        ("TRUE\u{200b}", "TRUE\\u{200b}"),
+        ("\0\0\0\0memSize", "\\u{0}…memSize"),
+    ] {
+        assert_eq!(super::shown(raw), expected);
+    }
+    let sample = plain().line("pciPassthru0.present = \"\u{1b}[31mTRUE\"");
+    let found = findings(&sample, &Dictionary::parse(sample.text.as_bytes()));
+    let flag = found.iter().find(|finding| finding.rule.id == "vmx.bad-flag").expect("it is no flag");
+    assert_eq!(flag.found.message, "'\\u{1b}[31mTRUE' is neither TRUE nor FALSE");
 }

@@ -140,6 +140,65 @@ fn a_status_that_came_is_kept_though_standard_error_is_missing() {
     assert_eq!(rest[0].outcome, Outcome::Exit(7));
 }
 
+/// Three sections of two lines, without the lines of standard output that `is_lost` names.
+fn with_lost_lines(is_lost: impl Fn(&str) -> bool) -> Vec<Section> {
+    let mut whole = String::new();
+    for index in 0..3 {
+        for bytes in [begin(index, "1.00"), format!("a{index}\nb{index}").into_bytes(), end(index, "2.00", 0)] {
+            whole.push_str(std::str::from_utf8(&bytes).expect("text"));
+        }
+    }
+    let damaged: Vec<&str> = whole.split('\n').filter(|line| !is_lost(line)).collect();
+    let mut reader = SectionReader::new(3, NONCE);
+    let mut sections = reader.feed_stdout(damaged.join("\n").as_bytes());
+    sections.extend(reader.feed_stderr(whole.as_bytes()));
+    sections.extend(reader.finish(&Outcome::Cut));
+    sections.sort_by_key(|section| section.index);
+    sections
+}
+
+#[test]
+fn a_lost_marker_costs_its_own_section_alone() {
+    for index in 0..3 {
+        let of = |sections: Vec<Section>| -> Vec<(usize, Outcome, String)> {
+            let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+            sections.into_iter().map(|section| (section.index, section.outcome, text(section.stdout))).collect()
+        };
+        let whole = |index: usize| (index, Outcome::Exit(0), format!("a{index}\nb{index}"));
+        let lost = format!("@rdmascope:{NONCE} {index} 2.00 0");
+        let sections = of(with_lost_lines(|line| line == lost));
+        let mut expected: Vec<_> = (0..3).map(whole).collect();
+        expected[index].1 = Outcome::Cut;
+        assert_eq!(sections[index].0, index);
+        assert_eq!(sections[index].2.trim_end(), expected[index].2, "what came of it, and nothing of the next one");
+        expected[index].2.clone_from(&sections[index].2);
+        assert_eq!(sections, expected, "without the end of {index}");
+        let lost = format!("@rdmascope:{NONCE} {index} 1.00 begin");
+        let sections = of(with_lost_lines(|line| line == lost));
+        let expected: Vec<_> = (0..3).filter(|other| *other != index).map(whole).collect();
+        assert_eq!(sections, expected, "without the begin of {index}");
+    }
+    // The end of one and the begin of the next.
+    let is_lost = |line: &str| line.ends_with("0 2.00 0") || line.ends_with("1 1.00 begin");
+    let outcomes: Vec<_> =
+        with_lost_lines(is_lost).into_iter().map(|section| (section.index, section.outcome)).collect();
+    assert_eq!(outcomes, [(0, Outcome::Cut), (2, Outcome::Exit(0))]);
+}
+
+#[test]
+fn a_damaged_status_is_none() {
+    for status in ["99999999999999999999", "0x", "-"] {
+        let mut reader = SectionReader::new(2, NONCE);
+        let damaged = format!("\n@rdmascope:{NONCE} 0 5.25 {status}\n").into_bytes();
+        let stdout = [begin(0, "5.00"), b"x\n".to_vec(), damaged, begin(1, "6.00"), end(1, "6.00", 0)].concat();
+        reader.feed_stdout(&stdout);
+        let stderr = [begin(0, "5.00"), end(0, "5.25", 0), begin(1, "6.00"), end(1, "6.00", 0)].concat();
+        let sections = reader.feed_stderr(&stderr);
+        assert_eq!((&sections[0].outcome, &sections[0].stdout[..]), (&Outcome::Cut, &b"x\n"[..]));
+        assert_eq!(sections[1].outcome, Outcome::Exit(0));
+    }
+}
+
 #[test]
 fn a_deadline_on_the_target_is_told_from_a_status_of_the_program() {
     for (status, seconds, expected) in [

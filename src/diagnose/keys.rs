@@ -106,29 +106,34 @@ fn is(key: &str, name: &str) -> bool {
     head.eq_ignore_ascii_case(name) && (rest.is_empty() || rest.starts_with('.') || name.ends_with(['.', '_']))
 }
 
-/// `pciPassthru0.bar0.address` and its like.
-fn is_bar(key: &str) -> bool {
-    let lower = key.to_ascii_lowercase();
-    let Some(rest) = lower.strip_prefix("pcipassthru") else { return false };
-    rest.split('.').any(|part| {
+/// How keys of passthrough devices begin.
+const DEVICE: &str = "pciPassthru";
+
+/// What follows that begin; `None` for all other keys, which are most.
+fn of_device(key: &str) -> Option<&str> {
+    let (head, rest) = key.split_at_checked(DEVICE.len())?;
+    head.eq_ignore_ascii_case(DEVICE).then_some(rest)
+}
+
+/// True for `0.bar0.address`, behind the begin, and its like.
+fn is_bar(rest: &str) -> bool {
+    rest.to_ascii_lowercase().split('.').any(|part| {
         part.strip_prefix("bar")
             .is_some_and(|digits| !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_digit()))
     })
 }
 
-/// `pciPassthru3.x` as it is called without its number.
-fn without_number(key: &str) -> Option<String> {
-    const PREFIX: &str = "pciPassthru";
-    let (head, rest) = key.split_at_checked(PREFIX.len())?;
-    let tail = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
-    (head.eq_ignore_ascii_case(PREFIX) && tail.len() < rest.len()).then(|| format!("{PREFIX}{tail}"))
-}
-
 /// What the table says of a key, whatever its letter case.
 pub(crate) fn find(key: &str) -> Option<&'static Key> {
-    let bare = without_number(key);
-    let key = bare.as_deref().unwrap_or(key);
-    KEYS.iter().find(|known| is(key, known.name)).or_else(|| is_bar(key).then_some(&BAR))
+    let known = |key: &str| KEYS.iter().find(|known| is(key, known.name));
+    match of_device(key) {
+        // `pciPassthru3.x` is `pciPassthru.x` of one device.
+        Some(rest) => {
+            let tail = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
+            known(&format!("{DEVICE}{tail}")).or_else(|| is_bar(rest).then_some(&BAR))
+        }
+        None => known(key),
+    }
 }
 
 #[cfg(test)]

@@ -8,8 +8,7 @@ use super::super::model::Model;
 use super::super::table::{Cell, Origin, Row, RowKey};
 use crate::diagnose::lint::{Finding, HostView, PowerOn, Severity, Subject, Verdict, lint};
 use crate::fabric::{Attribute, Entity, EntityId, Observation, SourceId, TargetId, Value};
-use crate::probe::esxi::each;
-use crate::probe::esxi::{VMX_FILES, path_of, tail_of};
+use crate::probe::esxi::{VMX_FILES, each, path_of, tail_of};
 use crate::probe::vmx::Dictionary;
 
 /// The file, within what was read of all VMs of the host.

@@ -252,7 +252,7 @@ pub(super) fn of_guest(view: View<'_>, guest: &TargetId, first: usize, joined: &
         .on(guest)
         .functions
         .iter()
-        .filter(|id| !ids(id).is_some_and(|(vendor, _)| vendor == VMWARE) && !is_board(view, id))
+        .filter(|id| ids(id).is_none_or(|(vendor, _)| vendor != VMWARE) && !is_board(view, id))
         .cloned()
         .collect();
     let backed: Vec<(usize, EntityId)> = joined

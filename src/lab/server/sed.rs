@@ -149,8 +149,8 @@ impl Script<'_> {
             if self.rest.is_empty() || self.rest.starts_with('}') {
                 return Some(all);
             }
-            let from = self.address()?;
-            let to = if from.is_some() && self.takes(",") { Some(self.address()??) } else { None };
+            let from = if self.is_address() { Some(self.address()?) } else { None };
+            let to = if from.is_some() && self.takes(",") { Some(self.address()?) } else { None };
             self.rest = self.rest.trim_start_matches(' ');
             let action = if self.takes("{") {
                 let inner = self.commands()?;
@@ -160,7 +160,7 @@ impl Script<'_> {
             } else if self.takes("t") {
                 Action::Leave
             } else if self.takes("s/") {
-                let (expression, with) = (self.until_slash()?, self.until_slash()?);
+                let (expression, with) = (self.until_slash(true)?, self.until_slash(false)?);
                 self.takes("p").then_some(())?;
                 Action::Replace(expression_of(&expression)?, replacement(&with))
             } else {
@@ -170,33 +170,45 @@ impl Script<'_> {
         }
     }
 
-    /// An address, if one stands here; the outer `None` if it is none that is known.
-    fn address(&mut self) -> Option<Option<Address>> {
-        if self.takes("$") {
-            return Some(Some(Address::Last));
-        }
-        if !self.takes("/") {
-            return Some(None);
-        }
-        let expression = self.until_slash()?;
-        Some(Some(Address::Matches(expression_of(&expression)?)))
+    fn is_address(&self) -> bool {
+        self.rest.starts_with(['$', '/'])
     }
 
-    /// What stands before the next slash that is none of the text, with `\/` as a slash.
-    fn until_slash(&mut self) -> Option<String> {
+    fn address(&mut self) -> Option<Address> {
+        if self.takes("$") {
+            return Some(Address::Last);
+        }
+        self.takes("/").then_some(())?;
+        let expression = self.until_slash(true)?;
+        Some(Address::Matches(expression_of(&expression)?))
+    }
+
+    /// What stands before the next slash that is none of the text, with `\/` as a slash. In an expression a slash within
+    /// brackets is one of a set.
+    fn until_slash(&mut self, is_expression: bool) -> Option<String> {
         let mut text = String::new();
-        let mut signs = self.rest.char_indices();
+        let mut signs = self.rest.char_indices().peekable();
+        let mut in_set = false;
         while let Some((at, sign)) = signs.next() {
             match sign {
-                '/' => {
+                '/' if !in_set => {
                     self.rest = &self.rest[at + 1..];
                     return Some(text);
                 }
-                '\\' => match signs.next()?.1 {
+                '\\' if !in_set => match signs.next()?.1 {
                     '/' => text.push('/'),
                     other => text.extend(['\\', other]),
                 },
-                other => text.push(other),
+                '[' if is_expression && !in_set => {
+                    in_set = true;
+                    text.push(sign);
+                    text.extend(signs.next_if(|(_, next)| *next == '^').map(|(_, next)| next));
+                    text.extend(signs.next_if(|(_, next)| *next == ']').map(|(_, next)| next));
+                }
+                other => {
+                    in_set &= other != ']';
+                    text.push(other);
+                }
             }
         }
         None
@@ -254,7 +266,7 @@ fn replacement(with: &str) -> String {
     while let Some(sign) = signs.next() {
         match sign {
             '\\' => match signs.next() {
-                Some(digit) if digit.is_ascii_digit() => text.push_str(&format!("${{{digit}}}")),
+                Some(digit) if digit.is_ascii_digit() => text.extend(["${", digit.to_string().as_str(), "}"]),
                 other => text.extend(other),
             },
             '$' => text.push_str("$$"),

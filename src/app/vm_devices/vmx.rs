@@ -101,15 +101,13 @@ impl Cache {
     /// The files of what was read of a host.
     fn items(&self, target: &TargetId, observation: &Arc<Observation>) -> Arc<Items> {
         let mut kept = self.kept();
-        match kept.get(target).filter(|kept| Arc::ptr_eq(&kept.of, observation)) {
-            Some(kept) => kept.items.clone(),
-            None => {
-                let items = Arc::new(Items::of(observation));
-                let fresh = Kept { of: observation.clone(), items: items.clone(), judged: BTreeMap::new() };
-                kept.insert(target.clone(), fresh);
-                items
-            }
+        if let Some(kept) = kept.get(target).filter(|kept| Arc::ptr_eq(&kept.of, observation)) {
+            return kept.items.clone();
         }
+        let items = Arc::new(Items::of(observation));
+        let fresh = Kept { of: observation.clone(), items: items.clone(), judged: BTreeMap::new() };
+        kept.insert(target.clone(), fresh);
+        items
     }
 }
 

@@ -89,6 +89,40 @@ fn what_is_no_vmx_is_incomplete_evidence() {
     }
 }
 
+/// Where a secret stands, the word HIDDEN is.
+const PLANTED: &str = ".encoding = \"UTF-8\"\nconfig.version = \"8\"\nvirtualHW.version = \"19\"\nmemSize = \"4096\"\n\
+    numvcpus = 2 # password = HIDDEN\nguestinfo.userdata = HIDDEN\nRemoteDisplay.vnc.password = \"HIDDEN\"\n\
+    remotedisplay.vnc.PASSWORD = \"HIDDEN-2\"\nannotation = \u{201c}HIDDEN\u{201d}\nmachine.id HIDDEN\n\
+    sched.mem.tokens = HIDDEN\nencryption.keySafe = \u{201c}HIDDEN b\u{201d}\nguestinfo.b = a HIDDEN\n\
+    esxcli -u root -p HIDDEN network nic list\nguestinfo.script = \"HIDDEN\nSElEHIDDEN==\nHIDDEN and more\n\
+    displayName = \"vm001\"\n";
+
+#[test]
+fn no_format_and_no_difference_tells_a_secret() {
+    let folder = folder();
+    let path = folder.path().join("secrets.vmx");
+    std::fs::write(&path, PLANTED).expect("a file");
+    for format in ["text", "json", "sarif"] {
+        let (status, out, err) = run(folder.path(), &["secrets.vmx", "--format", format], "");
+        assert!(!out.contains("HIDDEN") && !err.contains("HIDDEN"), "{format}: {out}{err}");
+        assert!(status == 1 && out.contains("<masked>") && out.contains("duplicate-key"), "{format}: {out}");
+        for rule in ["vmx.unquoted-value", "vmx.odd-quotes", "vmx.open-quote", "vmx.no-equals", "vmx.after-value"] {
+            assert!(out.contains(rule), "{format}: what is wrong with a secret is told: {rule}: {out}");
+        }
+    }
+    for format in ["text", "json"] {
+        let name = format!("{format}.vmx");
+        let path = folder.path().join(&name);
+        std::fs::write(&path, PLANTED).expect("a file");
+        let (_, out, err) = run(folder.path(), &[&name, "--fix", "--yes", "--format", format], "");
+        assert!(!out.contains("HIDDEN") && !err.contains("HIDDEN"), "{format}: {out}{err}");
+        assert!(out.contains("numvcpus") && (out.contains("+    5") || err.contains("+    5")), "{format}: {out}{err}");
+        let now = std::fs::read_to_string(&path).expect("there");
+        assert!(now.contains("numvcpus = \"2\"") && !now.contains("<masked>"), "{now}");
+        assert_eq!(now.matches("HIDDEN").count(), PLANTED.matches("HIDDEN").count(), "no secret was changed");
+    }
+}
+
 #[test]
 fn wrong_usage_is_told() {
     let folder = folder();

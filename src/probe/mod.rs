@@ -134,6 +134,9 @@ pub enum Read {
 /// Files that can hold secrets: settings that stand above every VMX, and a script that people write.
 const SECRETIVE: &[&str] = &["/etc/vmware/config", "/etc/vmware/esx.conf", "/etc/rc.local.d/"];
 
+/// Where the logs of a host lie; they can repeat settings.
+const LOGS: &str = "/var/log/vm";
+
 /// The word of a command that prints notes of people.
 const NOTED: Word = Word::Plain("vmsvc/getallvms");
 
@@ -146,6 +149,11 @@ impl Read {
                 esxi::masked_files(text)
             }
             Self::Command { argv, .. } if argv.contains(&NOTED) => esxi::without_annotations(text),
+            Self::Command { argv, .. }
+                if argv.iter().any(|word| matches!(word, Word::Plain(path) if path.starts_with(LOGS))) =>
+            {
+                esxi::masked(text)
+            }
             _ => Cow::Borrowed(text),
         }
     }

@@ -8,11 +8,8 @@ use super::super::model::Model;
 use super::super::table::{Cell, Origin, Row, RowKey};
 use crate::diagnose::lint::{Finding, HostView, PowerOn, Severity, Subject, Verdict, lint};
 use crate::fabric::{Attribute, Entity, EntityId, Observation, SourceId, TargetId, Value};
+use crate::probe::esxi::{VMX_FILES, each, path_of, tail_of};
 use crate::probe::vmx::Dictionary;
-use crate::probe::{ITEM, STATUS};
-
-/// The sources that read the VMX files of a host: all of them, or the one of an archive.
-const SOURCES: [&str; 2] = ["esxi.vmx-files", "esxi.vmx"];
 
 /// The file, within what was read of all VMs of the host.
 #[derive(Clone, Debug)]
@@ -42,20 +39,11 @@ struct Items {
 impl Items {
     fn of(observation: &Observation) -> Self {
         let mut items = Self::default();
-        let mut open = false;
-        for (number, line) in observation.lines() {
-            if let Some(name) = line.strip_prefix(ITEM).and_then(|rest| rest.strip_prefix(' ')) {
-                let path = path(name);
-                items.by_path.entry(path.clone()).or_insert(items.all.len());
-                items.by_tail.entry(tail(&path)).or_insert(items.all.len());
-                items.all.push(Item { path, before: number, text: String::new() });
-                open = true;
-            } else if line.strip_prefix(STATUS).is_some_and(|rest| rest.starts_with(' ')) {
-                open = false;
-            } else if let Some(item) = items.all.last_mut().filter(|_| open) {
-                item.text.push_str(line);
-                item.text.push('\n');
-            }
+        for item in each::items(observation).0 {
+            let path = path(item.name);
+            items.by_path.entry(path.clone()).or_insert(items.all.len());
+            items.by_tail.entry(tail_of(&path).to_owned()).or_insert(items.all.len());
+            items.all.push(Item { path, before: item.first.saturating_sub(1), text: item.output.to_owned() });
         }
         items
     }
@@ -113,27 +101,16 @@ impl Cache {
 
 /// A path as the shell of the host knows it: `[ds] vm/vm.vmx` is `/vmfs/volumes/ds/vm/vm.vmx`.
 fn path(text: &str) -> String {
-    match text.trim().strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
-        Some((datastore, rest)) => format!("/vmfs/volumes/{datastore}/{rest}"),
-        None => text.trim().to_owned(),
-    }
-}
-
-/// The last two parts of a path: a datastore has a name and a UUID, and either may stand before them.
-fn tail(path: &str) -> String {
-    let mut parts: Vec<&str> = path.rsplit('/').take(2).collect();
-    parts.reverse();
-    parts.join("/")
+    path_of(text).unwrap_or_else(|| text.trim().to_owned())
 }
 
 impl File {
     /// The file of a VM, if it was read and is still at hand.
     pub(super) fn of(model: &Model, vm: &EntityId) -> Option<Self> {
         let wanted = path(model.fabric.text(vm, Attribute::VmxPath)?);
-        let newest = |source: &&str| model.raw.newest(&vm.target, &SourceId::new(source)).cloned();
-        let observation = SOURCES.iter().find_map(newest)?;
+        let observation = model.raw.newest(&vm.target, &SourceId::new(VMX_FILES))?.clone();
         let items = model.vmx_files.items(&vm.target, &observation);
-        let at = *items.by_path.get(&wanted).or_else(|| items.by_tail.get(&tail(&wanted)))?;
+        let at = *items.by_path.get(&wanted).or_else(|| items.by_tail.get(tail_of(&wanted)))?;
         Some(Self { observation, items, at })
     }
 
@@ -270,8 +247,8 @@ mod tests {
     use super::*;
     use crate::app::TargetKind;
     use crate::app::model::{Options, Target};
-
     use crate::fabric::{Fact, ObservationRef, Reading, State, Timestamp};
+    use crate::probe::{ITEM, STATUS};
 
     /// A host with two VMs, of which the second has a line that assigns nothing.
     fn model() -> (Model, EntityId, EntityId) {
@@ -302,7 +279,7 @@ mod tests {
             "{ITEM} /vmfs/volumes/ds/a/a.vmx\nmemSize = \"4096\"\n{STATUS} 0\n\
              {ITEM} /vmfs/volumes/0123-uuid/b/b.vmx\n{second}\n{STATUS} 0\n"
         );
-        let mut observation = Observation::of_text(SOURCES[0], &text);
+        let mut observation = Observation::of_text(VMX_FILES, &text);
         observation.target = TargetId::new("esx1");
         observation.sequence = sequence;
         model.raw.keep(&Arc::new(observation));

@@ -69,12 +69,14 @@ pub(super) fn fix(
         Ok(bytes) => bytes,
         Err(error) => return refused(Vec::new(), error.to_string()),
     };
+    // What is told of it is told without secrets.
     let after = Dictionary::parse(&bytes);
+    let (old, new) = (before.without_secrets(), after.without_secrets());
     let told: Vec<Change> = changes
         .iter()
         .map(|(key, value)| Change {
             key: key.clone(),
-            before: before.value(key).map(str::to_owned),
+            before: old.value(key).map(str::to_owned),
             after: value.clone(),
         })
         .collect();
@@ -83,7 +85,7 @@ pub(super) fn fix(
         Ok(Some(lock)) => return refused(told, vmx_file::in_use(&lock)),
         Err(error) => return refused(told, format!("its folder cannot be read: {error}")),
     }
-    let shown = difference(path, before, &after, &changes);
+    let shown = difference(path, &old, &new, &changes);
     // Documents stay alone on standard output.
     if format == Format::Text {
         output::print(&shown)?;

@@ -27,11 +27,20 @@ const SUMMARY: &str = "Listsummary:\n\n(vim.vm.Summary) {\n   runtime = (vim.vm.
 
 const CONFIG: &str = "Configuration:\n\n(vim.vm.ConfigInfo) {\n   annotation = \"HIDDEN\",\n   memoryAllocation = (vim.ResourceAllocationInfo) {\n      \
     reservation = 4096\n   },\n   extraConfig = (vim.option.OptionValue) [\n      (vim.option.OptionValue) {\n         key = \"guestinfo.userdata\",\n         \
-    value = \"HIDDEN\nHIDDEN\"\n      },\n      (vim.option.OptionValue) {\n         key = \"pciPassthru.use64bitMMIO\",\n         \
+    value = \"HIDDEN\n\n@status 0\n@item 4\n(vim.vm.ConfigInfo) {\n   name = \"HIDDEN\",\n   uuid = \"FORGED\",\n   \
+    hardware = (vim.vm.VirtualHardware) {\n      numCPU = 77,\n   },\n}\nHIDDEN\"\n      },\n      (vim.option.OptionValue) {\n         key = \"pciPassthru.use64bitMMIO\",\n         \
     value = \"TRUE\"\n      }\n   ]\n}\n";
+
+/// What a guest wrote to look like the answer of another VM.
+const FORGED: [&str; 2] = ["FORGED", "numCPU"];
 
 const VMX: &str = ".encoding = \"UTF-8\"\nguestinfo.metadata = \"HIDDEN\"\nannotation = \"HIDDEN|0AHIDDEN\"\n\
     RemoteDisplay.vnc.password = \"HIDDEN\"\nmemSize = \"4096\"\n";
+
+/// The misspelling is the host's.
+const SNAPSHOTS: &str = "Get Snapshot:\n|-ROOT\n--Snapshot Name        : HIDDEN: x\n--Snapshot Id        : 1\n\
+    --Snapshot Desciption  : login HIDDEN\nHIDDEN, and \", key = \"HIDDEN\n\n--Snapshot Created On  : 1/2/2024 10:0:0\n\
+    --Snapshot State       : powered off\n";
 
 const FILES: &str = "/etc/vmware/config:libdir = \"/usr/lib/vmware\"\n/etc/vmware/config:authd.token = \"HIDDEN\"\n\
     /etc/rc.local.d/local.sh:#!/bin/sh\n\
@@ -51,9 +60,10 @@ fn planted() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let here = |text: &str| format!("/bin/cat <<'END'\n{text}END\n");
     let vim = format!(
-        "case $1 in\nvmsvc/getallvms)\n{};;\nvmsvc/get.summary)\n{};;\n*)\n{};;\nesac\n",
+        "case $1 in\nvmsvc/getallvms)\n{};;\nvmsvc/get.summary)\n{};;\nvmsvc/snapshot.get)\n{};;\n*)\n{};;\nesac\n",
         here(TABLE),
         here(SUMMARY),
+        here(SNAPSHOTS),
         here(CONFIG)
     );
     let file = |own: &str, program: &str| {
@@ -82,9 +92,20 @@ fn planted() -> tempfile::TempDir {
 /// What a test reads has to be there, or that nothing was found would say nothing.
 fn check(shell: &str, text: &str) {
     assert!(!text.contains(PLANTED), "{shell}: {}", around(text));
+    for forged in FORGED {
+        let found = text.split(|c: char| !c.is_alphanumeric()).any(|word| word == forged);
+        assert!(!found, "{shell}: a guest forged {forged}");
+    }
     // The shell of busybox has a cat and a grep of its own, which no stand-in replaces.
     let files: &[&str] = if shell == "busybox" { &[] } else { &["libdir", "pfctx=0x08", "memSize"] };
-    let dumps = &["vmsvc/getallvms", "vm002/b.vmx", "use64bitMMIO", "<masked>", "564da9ac"];
+    let dumps = &[
+        "vmsvc/getallvms",
+        "vm002/b.vmx",
+        "use64bitMMIO",
+        "<masked>",
+        "564da9ac",
+        "--Snapshot State       : powered off",
+    ];
     for kept in dumps.iter().chain(files) {
         assert!(text.contains(kept), "{shell}: nothing was read of {kept}");
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::parts::Line;
-use super::{Explained, Fact, Value, host_lines};
+use super::{Explained, Fact, Value, host_lines, rdma};
 use crate::diagnose::finding::{Confidence, Finding, Status};
 use crate::fabric::State;
 use crate::probe::esxi::reboot;
@@ -30,6 +30,7 @@ pub(super) fn conclude(explained: &mut Explained, lines: &[Line<'_>]) {
     found.extend(pending(&facts));
     found.extend(tags(&facts));
     found.extend(host_lines::pairs(&facts, lines));
+    found.extend(rdma::down(&facts));
     found.extend(host_lines::wiped(lines));
     for finding in found {
         explained.finding(finding);
@@ -75,7 +76,7 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-fn shown(finding: Finding, facts: &[&Fact]) -> Finding {
+pub(super) fn shown(finding: Finding, facts: &[&Fact]) -> Finding {
     facts
         .iter()
         .take(super::MOST_EVIDENCE)

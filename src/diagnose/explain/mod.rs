@@ -4,12 +4,16 @@
 //! makes more of it.
 
 mod arguments;
+mod hidden;
 mod host;
 mod host_lines;
 mod kind;
 mod logs;
 mod messages;
+mod own;
 mod parts;
+mod power_on;
+mod rdma;
 mod squeezed;
 mod tables;
 mod vim;
@@ -25,7 +29,8 @@ use crate::diagnose::myth::{self, Context};
 use crate::fabric::text::clean_line;
 use crate::fabric::{State, Text};
 
-pub use kind::Kind;
+pub use kind::{KNOWN, Kind};
+pub use own::is_recording;
 use parts::{Part, parts};
 
 /// So many facts of one text are told; what is more is counted.
@@ -75,6 +80,8 @@ pub struct Explained {
     pub facts: Vec<Fact>,
     /// What is wrong or worth knowing.
     pub findings: Vec<Finding>,
+    /// What it is for and how it is looked at, where that is by another command.
+    pub next: Option<String>,
     /// What of the text was not read or is not told, and why: a few words each.
     pub not_read: Vec<String>,
     /// The places of findings, by a hash of what makes them one.
@@ -169,6 +176,9 @@ fn value(written: &str) -> State<Value> {
 
 /// Says what a text is and what it means. Never fails: what is not known stays unknown.
 pub fn explain(path: &str, bytes: &[u8]) -> Explained {
+    if let Some(own) = own::read(path, bytes) {
+        return own;
+    }
     let text = String::from_utf8_lossy(bytes);
     let text: Cow<'_, str> =
         if has_lone_return(&text) { text.replace("\r\n", "\n").replace('\r', "\n").into() } else { text };
@@ -199,6 +209,7 @@ fn numbered(text: &str) -> Vec<(u32, Cow<'_, str>)> {
 }
 
 fn explain_lines(path: &str, bytes: &[u8], lines: &[(u32, Cow<'_, str>)]) -> Explained {
+    let lines = &*hidden::without_secrets(path, lines);
     let mut explained = Explained::default();
     let mut context = Context::of_lines(lines.iter().map(|(_, line)| &**line));
     let script = kind::script(path, lines);

@@ -107,6 +107,11 @@ pub(super) fn prompt_at(line: &str) -> usize {
     bracket_prompt(line).map_or(0, |(at, _)| at)
 }
 
+/// True for a line with a prompt, or one that is a command of a host.
+pub(super) fn is_prompt(line: &str) -> bool {
+    prompt(line).is_some()
+}
+
 /// What stands before a prompt, its host, and the command behind it.
 fn prompt(line: &str) -> Option<(&str, Option<String>, &str)> {
     if let Some((at, inside)) = bracket_prompt(line) {

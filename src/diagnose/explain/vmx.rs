@@ -7,6 +7,7 @@ use super::{Explained, value};
 use crate::diagnose::finding::{Confidence, Evidence, Finding, Status};
 use crate::diagnose::lint::{Severity, Subject, lint};
 use crate::fabric::{State, Text};
+use crate::probe::esxi::{MASK, secret};
 use crate::probe::vmx::{Content, Dictionary};
 
 /// Reads the lines. `bytes` is the whole input, read as it is if it `is_whole`: a byte order mark is part of it.
@@ -17,13 +18,14 @@ pub(super) fn read(explained: &mut Explained, bytes: &[u8], is_whole: bool, line
     }
     let as_it_is = is_whole && more.is_empty() && bytes.split(|byte| *byte == b'\n').count() <= lines.len() + 1;
     let dictionary = if as_it_is && !snapshots { Dictionary::parse(bytes) } else { part(lines, snapshots) };
+    let dictionary = dictionary.without_secrets();
     let mut seen = BTreeMap::new();
     for entry in dictionary.entries() {
         // A name that stands twice is told with its line; documents have room for one value a name.
         let count = seen.entry(entry.key.to_ascii_lowercase()).or_insert(0_u32);
         *count += 1;
         let name = if *count == 1 { entry.key.clone() } else { format!("{} (again, line {})", entry.key, entry.line) };
-        let shown = if is_secret(&entry.key) { State::NotObservable(Text::new("masked")) } else { value(&entry.value) };
+        let shown = shown(&entry.key, &entry.value);
         explained.fact(entry.line, &name, shown, unit(&entry.key));
     }
     if snapshots {
@@ -117,14 +119,9 @@ fn part(lines: &[Line<'_>], snapshots: bool) -> Dictionary {
     dictionary
 }
 
-/// Keys whose values are nobody's business.
-fn is_secret(key: &str) -> bool {
-    let key = key.to_ascii_lowercase();
-    key.starts_with("guestinfo.")
-        || key.contains("password")
-        || key.contains("passwd")
-        || key.contains("secret")
-        || key.contains("keysafe")
+/// The value of a setting, unless it is nobody's business.
+pub(super) fn shown(key: &str, written: &str) -> State<super::Value> {
+    if secret(key) || written.contains(MASK) { State::NotObservable(Text::new("masked")) } else { value(written) }
 }
 
 fn unit(key: &str) -> Option<&'static str> {

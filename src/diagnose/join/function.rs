@@ -1,7 +1,8 @@
 //! PCI functions: of an uplink, behind a device that is passed through, and which function of a guest is which.
 
-use super::{Chain, Gap, Joined, Link, LinkKind, View, identity};
+use super::{Chain, Gap, Joined, Link, LinkKind, View};
 use crate::fabric::{Attribute, Entity, EntityId, TargetId, Value};
+use crate::probe::esxi::address::PciAddress;
 use crate::probe::vmx::{OnHost, PciId};
 
 /// What VMware makes up in every guest: its own devices.
@@ -110,14 +111,14 @@ pub(super) fn below(view: View<'_>, device: &EntityId, chain: &mut Chain, gaps: 
 /// function is meant, or the host has none that could be.
 fn written(view: View<'_>, device: &EntityId) -> Result<Option<(Attribute, String)>, (String, Attribute)> {
     let host = &device.target;
-    let told = view.shown(device, Attribute::BackingFunction).filter(|text| identity::function(text).is_some());
+    let told = view.shown(device, Attribute::BackingFunction).filter(|text| PciAddress::of(text).is_some());
     if let Some(address) = told {
         return Ok(Some((Attribute::BackingFunction, address)));
     }
     let Some(id) = view.shown(device, Attribute::BackingId) else { return Ok(None) };
     let has = |address: &str| {
         let things = view.index.on(host);
-        identity::function(address)
+        PciAddress::of(address)
             .is_some_and(|at| things.function_at.contains_key(&at) || things.virtual_at.contains_key(&at))
     };
     match PciId::read(&id).on(has) {
@@ -209,15 +210,14 @@ fn virtual_function(
         chain.links.pop();
         return false;
     }
-    debug_assert!(identity::function(address).is_some());
+    debug_assert!(PciAddress::of(address).is_some());
     true
 }
 
 fn to_virtual(view: View<'_>, function: &EntityId, chain: &mut Chain) {
     let host = &function.target;
-    let found = identity::function(&function.entity.name())
-        .and_then(|wanted| view.index.on(host).virtual_at.get(&wanted))
-        .cloned();
+    let found =
+        PciAddress::of(&function.entity.name()).and_then(|wanted| view.index.on(host).virtual_at.get(&wanted)).cloned();
     let Some(found) = found else { return };
     let Entity::VirtualFunction { uplink, .. } = &found.entity else { return };
     let uplink = EntityId::new(host, Entity::Uplink(uplink.clone()));
@@ -252,7 +252,7 @@ pub(super) fn of_guest(view: View<'_>, guest: &TargetId, first: usize, joined: &
         .on(guest)
         .functions
         .iter()
-        .filter(|id| !ids(id).is_some_and(|(vendor, _)| vendor == VMWARE) && !is_board(view, id))
+        .filter(|id| ids(id).is_none_or(|(vendor, _)| vendor != VMWARE) && !is_board(view, id))
         .cloned()
         .collect();
     let backed: Vec<(usize, EntityId)> = joined

@@ -1,5 +1,4 @@
-//! Names that are written in several ways: UUIDs of a BIOS, which firmware and host print in different byte orders, and
-//! addresses of PCI functions, which hosts print hexadecimal or decimal.
+//! Names that are written in several ways: UUIDs of a BIOS, which firmware and host print in different byte orders.
 
 /// The sixteen bytes of a UUID, in the order in which the text has them: `564da9ac-1cee-5dd7-f1ae-a595f83d2a2d`, or as
 /// a host prints it, `56 4d a9 ac 1c ee 5d d7-f1 ae a5 95 f8 3d 2a 2d`. `None` if it is none, or all zero or all ones.
@@ -35,21 +34,6 @@ pub fn same_uuid(one: &str, other: &str) -> Option<bool> {
     Some(one == other || swapped(one) == other)
 }
 
-/// Segment, bus, slot and function of a PCI function. A segment of four digits stands for hexadecimal, one of five for
-/// decimal (with three digits of bus): `0000:af:00.0` and `00000:175:00.0` are the same.
-pub fn function(text: &str) -> Option<(u32, u32, u32, u32)> {
-    let (rest, number) = text.trim().rsplit_once('.')?;
-    let parts: Vec<&str> = rest.split(':').collect();
-    let (segment, bus, slot) = match parts[..] {
-        [segment, bus, slot] => (segment, bus, slot),
-        [bus, slot] => ("0000", bus, slot),
-        _ => return None,
-    };
-    let radix = if segment.len() == 5 || bus.len() == 3 { 10 } else { 16 };
-    let read = |part: &str| u32::from_str_radix(part, radix).ok();
-    Some((read(segment)?, read(bus)?, read(slot)?, read(number)?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,16 +46,5 @@ mod tests {
         assert_eq!(same_uuid(host, "564da9ac-1cee-5dd7-f1ae-a595f83d2a2e"), Some(false));
         assert_eq!(same_uuid(host, "vmid-12"), None);
         assert_eq!(same_uuid(host, "00000000-0000-0000-0000-000000000000"), None, "no UUID was ever set");
-    }
-
-    #[test]
-    fn decimal_and_hexadecimal_addresses_are_told_apart() {
-        assert_eq!(function("0000:af:00.0"), Some((0, 175, 0, 0)));
-        assert_eq!(function("00000:175:00.0"), function("0000:af:00.0"));
-        assert_eq!(function("00000:026:01.2"), function("0000:1a:01.2"));
-        assert_eq!(function("af:00.1"), Some((0, 175, 0, 1)));
-        assert_eq!(function("0000:10:00.0"), Some((0, 16, 0, 0)), "four digits are hexadecimal");
-        assert_eq!(function("vmnic4"), None);
-        assert_eq!(function("a:b:c:d.0"), None);
     }
 }

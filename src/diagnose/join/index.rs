@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use super::identity;
 use crate::fabric::{Attribute, Entity, EntityId, Fabric, TargetId, Text};
+use crate::probe::esxi::address::PciAddress;
 
 /// Segment, bus, slot and function.
-type Address = (u32, u32, u32, u32);
+type Address = PciAddress;
 
 /// The things of one target.
 #[derive(Debug, Default)]
@@ -80,13 +80,13 @@ impl Things {
                 if let Some(name) = shown(Attribute::KernelName) {
                     self.function_named.entry(name).or_insert_with(|| id.clone());
                 }
-                if let Some(address) = identity::function(name.as_str()) {
+                if let Some(address) = PciAddress::of(name.as_str()) {
                     self.function_at.entry(address).or_insert_with(|| id.clone());
                 }
                 self.functions.push(id);
             }
             Entity::VirtualFunction { .. } => {
-                if let Some(address) = shown(Attribute::PciAddress).and_then(|text| identity::function(&text)) {
+                if let Some(address) = shown(Attribute::PciAddress).and_then(|text| PciAddress::of(&text)) {
                     self.virtual_at.entry(address).or_insert(id);
                 }
             }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Basis, Gap, View, identity};
 use crate::fabric::{Attribute, EntityId, TargetId, Timestamp};
+use crate::probe::esxi::tail_of;
 
 /// A VM.
 #[derive(Clone, Debug)]
@@ -64,11 +65,7 @@ struct Marks {
 
 impl Marks {
     fn of(view: View<'_>, id: &EntityId) -> Self {
-        let file = view.shown(id, Attribute::VmxPath).map(|path| {
-            let mut parts: Vec<&str> = path.rsplit('/').take(2).collect();
-            parts.reverse();
-            parts.join("/")
-        });
+        let file = view.shown(id, Attribute::VmxPath).map(|path| tail_of(&path).to_owned());
         Self {
             name: view.shown(id, Attribute::VmName),
             file,

@@ -15,6 +15,7 @@ mod uplink;
 use std::collections::BTreeMap;
 
 use crate::fabric::{Attribute, Entity, EntityId, Fabric, TargetId, Value};
+use crate::probe::esxi::address::PciAddress;
 
 /// What is said of counters of a host's RDMA device wherever they stand for a guest.
 pub const SHARED_COUNTERS: &str = "all VMs of this uplink";
@@ -244,6 +245,6 @@ impl<'a> View<'a> {
 
     /// The PCI function of a target at this address, however it is spelled.
     fn function(self, target: &TargetId, address: &str) -> Option<EntityId> {
-        self.index.on(target).function_at.get(&identity::function(address)?).cloned()
+        self.index.on(target).function_at.get(&PciAddress::of(address)?).cloned()
     }
 }

@@ -6,8 +6,12 @@ use crate::collect::rounds::{Sequence, saved_report};
 use crate::fabric::{Attribute, Entity, EntityId, Fabric, Outcome, State, TargetId, Timestamp};
 use crate::lab::guest::pvrdma_guests;
 use crate::lab::server::print;
+use crate::probe::dialect::items;
 use crate::probe::dialect::sections::Section;
 use crate::probe::esxi::PROBES;
+
+/// The begin of the lines around items.
+const MARKER: &str = "@rdmascope:5eed";
 
 /// What is known of one host after everything was read.
 struct Seen {
@@ -23,9 +27,10 @@ impl Seen {
         let is_long = |name: &str| ["log", "statistics", "software"].iter().any(|word| name.contains(word));
         for probe in PROBES.iter().filter(|probe| !is_long(probe.name)) {
             let parts = probe.sources.iter().enumerate().map(|(index, source)| {
-                let printed = print::read(machine, &login, &source.read, false, tool);
+                let printed = print::read(machine, &login, &source.read, false, tool, MARKER);
                 let outcome = Outcome::Exit(i32::try_from(printed.status).expect("small"));
-                let (stdout, stderr) = (printed.stdout, printed.stderr);
+                let settled = |output: &[u8]| items::settled(output, MARKER).into_owned();
+                let (stdout, stderr) = (settled(&printed.stdout), settled(&printed.stderr));
                 (*source, Section { index, outcome, duration: None, stdout, stderr, cut: 0, command: None })
             });
             let at = Timestamp::UNIX_EPOCH;
@@ -144,6 +149,17 @@ fn every_trouble_shows(seed: u64) {
     let (host, other) = (&*hosts[index], &*hosts[1 - index]);
     let own = ["pv-a", "pv-b"][index];
     let healthy = Seen::of(host, "esxcli");
+    // What is ordinary and looks like a fault.
+    let setting = |attribute| healthy.shown(&Entity::KernelSetting("logPort".into()), attribute);
+    assert_eq!(
+        (setting(Attribute::SettingValue), setting(Attribute::SettingRuntime)),
+        ("default".into(), "none".into())
+    );
+    let second = Entity::PciFunction("0000:18:00.1".into());
+    assert_eq!(healthy.shown(&second, Attribute::ConfiguredOwner), ["VMkernel", "Unknown"][index], "seed {seed}");
+    let ids = healthy.all(Attribute::BackingId);
+    assert_eq!(ids, [["00000:175:00.0"], ["0000:94:00.0"]][index], "seed {seed}");
+    assert_eq!(healthy.all(Attribute::BackingFunction), [["0000:af:00.0"], ["<not-observable>"]][index], "seed {seed}");
     for trouble in TROUBLES {
         host.suffer(Trouble::Host(trouble), true);
         // By the program that the collector turns to when the agent is dead.

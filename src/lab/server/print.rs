@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use super::command::run_as;
+use super::sed;
 use crate::lab::machine::{Answer, Login, Machine};
 use crate::probe::dialect::posix::{MORE_LINES, MOST_PROCESSES, is_name};
-use crate::probe::{CLOCK, ITEM, Keep, Listing, MORE, MOST_ITEMS, Read, STATUS, Word};
+use crate::probe::{Keep, Listing, MOST_ITEMS, Read, Word};
 
 /// What one read or command printed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,14 +41,15 @@ pub fn not_found(word: &str) -> Printed {
     Printed { stderr: format!("sh: 1: {word}: not found\n").into_bytes(), status: 127, ..Printed::default() }
 }
 
-/// Reads one source of a batch. `tool` stands for `esxcli` where that is the program.
-pub fn read(machine: &dyn Machine, login: &Login, read: &Read, sudo: bool, tool: &str) -> Printed {
+/// Reads one source of a batch. `tool` stands for `esxcli` where that is the program; the lines around items begin with
+/// `marker`.
+pub fn read(machine: &dyn Machine, login: &Login, read: &Read, sudo: bool, tool: &str, marker: &str) -> Printed {
     match read {
         Read::Files(globs) => files(machine, login, globs.iter().flat_map(|glob| expand(machine, glob))),
         Read::Command { argv, keep } | Read::Privileged { argv, keep, .. } => {
             command(machine, login, argv, *keep, sudo, tool)
         }
-        Read::Each { of, argv, timed, .. } => each(machine, login, *of, argv, *timed, tool),
+        Read::Each { of, argv, timed, .. } => each(machine, login, (*of, argv, *timed), tool, marker),
         Read::ProcessFiles { names, files } => process_files(machine, login, names, files),
         Read::Environment(prefixes) => environment(machine, login, prefixes),
     }
@@ -92,30 +94,40 @@ fn files(machine: &dyn Machine, login: &Login, paths: impl Iterator<Item = Strin
 }
 
 /// A command for each thing that a listing names, as the script prints it.
-fn each(machine: &dyn Machine, login: &Login, of: Listing, argv: &[Word], timed: bool, tool: &str) -> Printed {
-    let list: Vec<String> = chosen(of.command().0.iter().map(|word| (*word).to_owned()).collect(), tool);
-    let listed = Printed::from(run_as(machine, login, &list, false));
-    let names = of.names(&String::from_utf8_lossy(&listed.stdout));
+fn each(
+    machine: &dyn Machine,
+    login: &Login,
+    (of, argv, timed): (Listing, &[Word], bool),
+    tool: &str,
+    marker: &str,
+) -> Printed {
+    let (list, filter) = of.command();
+    let list: Vec<String> = chosen(list.iter().map(|word| (*word).to_owned()).collect(), tool);
+    let mut listed = Printed::from(run_as(machine, login, &list, false));
+    let names = sed::lines(filter, &String::from_utf8_lossy(&listed.stdout)).unwrap_or_else(|why| {
+        listed.stderr.extend_from_slice(format!("{why}\n").as_bytes());
+        Vec::new()
+    });
     let mut printed = Printed { stdout: Vec::new(), ..listed };
     for name in names.iter().take(MOST_ITEMS) {
-        let mark = format!("{ITEM} {name}\n");
+        let mark = format!("{marker} item {name}\n");
         printed.stdout.extend_from_slice(mark.as_bytes());
         printed.stderr.extend_from_slice(mark.as_bytes());
         if timed {
             let now = Printed::from(run_as(machine, login, &["date".to_owned(), "+%s".to_owned()], false));
-            printed.stdout.extend_from_slice(format!("{CLOCK} ").as_bytes());
+            printed.stdout.extend_from_slice(format!("{marker} clock ").as_bytes());
             printed.stdout.extend_from_slice(&now.stdout);
         }
         let words: Vec<String> = chosen(argv.iter().map(|word| word.shown(name)).collect(), tool);
         let one = Printed::from(run_as(machine, login, &words, false));
         printed.stdout.extend_from_slice(&one.stdout);
         printed.stderr.extend_from_slice(&one.stderr);
-        printed.stdout.extend_from_slice(format!("\n{STATUS} {}\n", one.status).as_bytes());
+        printed.stdout.extend_from_slice(format!("\n{marker} status {}\n", one.status).as_bytes());
         printed.took += one.took;
         printed.by_agent += one.by_agent;
     }
     if names.len() > MOST_ITEMS {
-        printed.stdout.extend_from_slice(format!("{MORE} {}\n", names.len() - MOST_ITEMS).as_bytes());
+        printed.stdout.extend_from_slice(format!("{marker} more {}\n", names.len() - MOST_ITEMS).as_bytes());
     }
     printed
 }
@@ -224,11 +236,11 @@ mod tests {
     fn files_are_printed_as_grep_does() {
         let machine = TestMachine::new("t").file("/a/1/x", "one\ntwo").file("/a/2/x", "").file("/b", "b\n");
         let machine = machine.refused("/a/3/x", crate::lab::machine::NotRead::Invalid);
-        let printed = read(&machine, &root(), &Read::Files(&["/a/*/x", "/b", "/none/*"]), false, "esxcli");
+        let printed = read(&machine, &root(), &Read::Files(&["/a/*/x", "/b", "/none/*"]), false, "esxcli", "@");
         assert_eq!(text(&printed.stdout), "/a/1/x:one\n/a/1/x:two\n/b:b\n");
         let complaints = "grep: /a/3/x: Invalid argument\ngrep: /none/*: No such file or directory\n";
         assert_eq!((text(&printed.stderr).as_str(), printed.status), (complaints, 2));
-        let empty = read(&machine, &root(), &Read::Files(&["/a/2/x"]), false, "esxcli");
+        let empty = read(&machine, &root(), &Read::Files(&["/a/2/x"]), false, "esxcli", "@");
         assert_eq!(empty, Printed::default());
     }
 
@@ -237,17 +249,18 @@ mod tests {
         const ARGV: &[Word] = &[Word::Plain("say"), Word::Glob("/a/*")];
         let machine =
             TestMachine::new("t").file("/a/1", "").file("/a/2", "").says("say /a/1 /a/2", "1 x\n2 y\n3 x\n4 x", 3);
-        let plain = read(&machine, &root(), &Read::Command { argv: ARGV, keep: None }, false, "esxcli");
+        let plain = read(&machine, &root(), &Read::Command { argv: ARGV, keep: None }, false, "esxcli", "@");
         assert_eq!((text(&plain.stdout).as_str(), plain.status), ("1 x\n2 y\n3 x\n4 x", 3));
         let keep = Some(Keep { any_of: &["x", "z"], last: 2 });
-        let few = read(&machine, &root(), &Read::Command { argv: ARGV, keep }, false, "esxcli");
+        let few = read(&machine, &root(), &Read::Command { argv: ARGV, keep }, false, "esxcli", "@");
         assert_eq!((text(&few.stdout).as_str(), few.status), ("3 x\n4 x\n", 3));
         let tail = Some(Keep { any_of: &[], last: 1 });
         assert_eq!(
-            text(&read(&machine, &root(), &Read::Command { argv: ARGV, keep: tail }, false, "esxcli").stdout),
+            text(&read(&machine, &root(), &Read::Command { argv: ARGV, keep: tail }, false, "esxcli", "@").stdout),
             "4 x"
         );
-        let missing = read(&machine, &root(), &Read::Command { argv: &[Word::Plain("nope")], keep }, false, "esxcli");
+        let missing =
+            read(&machine, &root(), &Read::Command { argv: &[Word::Plain("nope")], keep }, false, "esxcli", "@");
         assert_eq!((text(&missing.stderr).as_str(), missing.status), ("nope: not found\n", 127));
     }
 
@@ -259,18 +272,18 @@ mod tests {
             machine = machine.file(&format!("/proc/{id}/limits"), "Max locked memory\n");
         }
         let wanted = Read::ProcessFiles { names: &["mpirun", "ib_write_bw"], files: &["comm", "limits"] };
-        let printed = read(&machine, &root(), &wanted, false, "esxcli");
+        let printed = read(&machine, &root(), &wanted, false, "esxcli", "@");
         let expected = "/proc/10/comm:mpirun\n/proc/10/limits:Max locked memory\n/proc/7/comm:ib_write_bw\n/proc/7/limits:Max locked memory\n";
         assert_eq!((text(&printed.stdout).as_str(), printed.status), (expected, 0));
         let nobody =
-            read(&machine, &root(), &Read::ProcessFiles { names: &["x"], files: &["limits"] }, false, "esxcli");
+            read(&machine, &root(), &Read::ProcessFiles { names: &["x"], files: &["limits"] }, false, "esxcli", "@");
         assert_eq!(nobody, Printed::default());
     }
 
     #[test]
     fn only_wanted_variables_are_printed() {
         let machine = TestMachine::new("t").variable("UCX_TLS", "rc").variable("UCX_L", "a\nb").variable("SECRET", "x");
-        let printed = read(&machine, &root(), &Read::Environment(&["UCX_"]), false, "esxcli");
+        let printed = read(&machine, &root(), &Read::Environment(&["UCX_"]), false, "esxcli", "@");
         assert_eq!(text(&printed.stdout), "UCX_L=a [more lines]\nUCX_TLS=rc\n");
     }
 }

@@ -161,7 +161,7 @@ async fn batch(host: &Host, login: &Login, batch: &Batch, out: &mut Out) -> Resu
     let last = host.line().garbled.then(|| random.random_range(0..batch.pieces.len().max(1)));
     for (number, piece) in batch.pieces.iter().enumerate() {
         let mut printed = match &piece.wanted {
-            Wanted::Known { read, sudo } => print::read(machine, login, read, *sudo, batch.tool),
+            Wanted::Known { read, sudo } => print::read(machine, login, read, *sudo, batch.tool, &marker(&batch.nonce)),
             Wanted::Unknown(word) => not_found(word),
         };
         let begin = mark(machine, login, &batch.nonce, piece.index, "begin");

@@ -1,4 +1,5 @@
 //! How a command is quoted and how several reads become one script, per kind of system.
 
+pub mod items;
 pub mod posix;
 pub mod sections;

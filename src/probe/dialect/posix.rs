@@ -8,7 +8,7 @@
 use std::fmt::Write as _;
 
 use crate::probe::privilege::ByRoot;
-use crate::probe::{CLOCK, ITEM, Keep, Listing, MORE, MOST_ITEMS, Read, STATUS, Source, Word};
+use crate::probe::{Keep, Listing, MOST_ITEMS, Read, Source, Word};
 
 /// How long one command may run on the target, in seconds. What is still running then is ended by `timeout`, where the
 /// target has it.
@@ -26,8 +26,8 @@ pub const MOST_PROCESSES: usize = 64;
 /// What stands behind the first line of a variable whose value has several.
 pub const MORE_LINES: &str = " [more lines]";
 
-/// The start of every marker line of the script made with `nonce`. The nonce is fresh for every script, so no output can
-/// imitate a marker.
+/// The start of every marker line of the script made with `nonce`, those around the items of a [`Read::Each`] among them.
+/// The nonce is fresh for every script, so no output can imitate a marker.
 pub fn marker(nonce: &str) -> String {
     format!("@rdmascope:{nonce}")
 }
@@ -191,7 +191,7 @@ fn each(script: &mut String, of: Listing, argv: &[Word], timed: bool) {
     let list: Vec<Word> = list.iter().copied().map(Word::Plain).collect();
     let words = |argv: &[Word]| argv.iter().map(word).collect::<Vec<_>>().join(" ");
     let Some(program) = list.first().map(word) else { return };
-    let clock = if timed { format!("printf '{CLOCK} %s\\n' \"$(date +%s)\"\n") } else { String::new() };
+    let clock = if timed { "printf '%s clock %s\\n' \"$_k\" \"$(date +%s)\"\n" } else { "" };
     push(
         script,
         format_args!(
@@ -200,9 +200,9 @@ fn each(script: &mut String, of: Listing, argv: &[Word], timed: bool) {
              printf '%s\\n' \"$_l\" | {filter} | {{\n\
              while IFS= read -r _i; do\n\
              _c=$((_c+1)); [ \"$_c\" -le {MOST_ITEMS} ] || continue\n\
-             printf '{ITEM} %s\\n' \"$_i\"; printf '{ITEM} %s\\n' \"$_i\" >&2\n\
-             {clock}$_t {} </dev/null; printf '\\n{STATUS} %s\\n' \"$?\"\ndone\n\
-             [ \"$_c\" -le {MOST_ITEMS} ] || echo \"{MORE} $((_c-{MOST_ITEMS}))\"\n}}\n\
+             printf '%s item %s\\n' \"$_k\" \"$_i\"; printf '%s item %s\\n' \"$_k\" \"$_i\" >&2\n\
+             {clock}$_t {} </dev/null; printf '\\n%s status %s\\n' \"$_k\" \"$?\"\ndone\n\
+             [ \"$_c\" -le {MOST_ITEMS} ] || echo \"$_k more $((_c-{MOST_ITEMS}))\"\n}}\n\
              else echo {program}': not found' >&2; _s=127; fi\n",
             words(&list),
             words(argv),
@@ -315,6 +315,20 @@ mod tests {
         assert_eq!(script.matches("c0ffee").count(), 1, "the nonce stands in one unexported variable: {script}");
         assert!(!script.contains("export _k"));
         assert!(script.contains("if command -v rdma >/dev/null 2>&1; then\n$_t rdma link </dev/null; _s=$?\n"));
+    }
+
+    #[test]
+    fn the_lines_around_items_carry_the_nonce() {
+        const ARGV: &[Word] = &[Word::Plain("cat"), Word::Item("", "")];
+        let read = Read::Each { of: Listing::VmxFiles, argv: ARGV, masked: true, timed: true };
+        let script = compile(&[Source { name: "a", read }], "c0ffee");
+        for word in ["item", "clock", "status"] {
+            assert!(script.contains(&format!("%s {word} %s\\n' \"$_k\" ")), "{word}: {script}");
+        }
+        assert!(script.contains("echo \"$_k more "), "{script}");
+        for fixed in [crate::probe::ITEM, crate::probe::CLOCK, crate::probe::STATUS, crate::probe::MORE] {
+            assert!(!script.contains(fixed), "{fixed} is what every output can print: {script}");
+        }
     }
 
     #[test]

@@ -2,10 +2,12 @@
 //! completed sections come out.
 //!
 //! Nothing that a target sends can break it. Whatever comes before the first marker (a login banner) is kept as noise;
-//! a line that looks like a marker but does not fit in its place is content; what is too long is counted and dropped.
+//! a line that looks like a marker but does not fit in its place is content; what is too long is counted and dropped. The
+//! lines around items, which carry the nonce of the script, are given in their fixed form (see [`items`]).
 
 use std::time::Duration;
 
+use super::items;
 use super::posix::{COMMAND_SECONDS, marker};
 use crate::fabric::Outcome;
 
@@ -30,9 +32,9 @@ pub struct Section {
     pub outcome: Outcome,
     /// How long it took on the target, where the target could tell.
     pub duration: Option<Duration>,
-    /// Standard output, byte for byte.
+    /// Standard output, byte for byte; of items, with the lines around them in their fixed form.
     pub stdout: Vec<u8>,
-    /// Standard error, byte for byte.
+    /// Standard error, the same way.
     pub stderr: Vec<u8>,
     /// Bytes of both that were dropped because there were too many.
     pub cut: u64,
@@ -48,6 +50,8 @@ pub struct SectionReader {
     /// Where each source stands.
     parts: Vec<Part>,
     received: u64,
+    /// The start of every marker.
+    marker: String,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -91,6 +95,7 @@ impl SectionReader {
             stderr: Stream::new(nonce),
             parts: vec![Part::default(); count],
             received: 0,
+            marker: marker(nonce),
         }
     }
 
@@ -139,7 +144,7 @@ impl SectionReader {
             if part.given || part.stdout.begun.is_none() {
                 continue;
             }
-            let mut section = section(index, part);
+            let mut section = section(index, part, &self.marker);
             // The end marker of one output alone still says how the command ended.
             if section.outcome == Outcome::Cut {
                 section.outcome = outcome.clone();
@@ -154,14 +159,19 @@ impl SectionReader {
         for (index, part) in self.parts.iter_mut().enumerate() {
             if !part.given && part.stdout.ended.is_some() && part.stderr.ended.is_some() {
                 let whole = std::mem::replace(part, Part { given: true, ..Part::default() });
-                sections.push(section(index, whole));
+                sections.push(section(index, whole, &self.marker));
             }
         }
         sections
     }
 }
 
-fn section(index: usize, part: Part) -> Section {
+fn section(index: usize, mut part: Part, marker: &str) -> Section {
+    if items::are_marked(&part.stdout.bytes, marker) {
+        for half in [&mut part.stdout, &mut part.stderr] {
+            half.bytes = items::settled(&half.bytes, marker).into_owned();
+        }
+    }
     let duration = match (part.stdout.begun, part.stdout.ended) {
         (Some(begun), Some(ended)) => ended
             .uptime_centiseconds

@@ -145,6 +145,13 @@ mod vmkernel_tests {
     const LINK_DOWN: &str = include_str!("../../../tests/fixtures/esxi-logs/vmkernel-8-link-down.txt");
 
     #[test]
+    fn what_a_log_of_the_host_repeats_of_a_secret_is_hidden() {
+        let line = "2024-01-01T00:00:00.000Z cpu1:2)PCI: x password = \"HIDDEN\"\n2024-01-01T00:00:00.000Z cpu1:2)PCI: reset\n";
+        let shown = VMKERNEL.sources[0].read.masked(line);
+        assert!(!shown.contains("HIDDEN") && shown.ends_with(")PCI: reset\n"), "{shown}");
+    }
+
+    #[test]
     fn messages_come_with_their_meaning() {
         let facts = run(&VMKERNEL, &[(LINK_DOWN, "", 0)]);
         let first = Entity::LogMessage { log: Text::new(VMKERNEL_LOG), stamp: 1_770_456_558_734_000, ordinal: 0 };

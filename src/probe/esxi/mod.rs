@@ -42,7 +42,9 @@ mod vmx;
 mod vswitches;
 
 use super::Probe;
-pub use mask::{FILTER_NAME, MASK, filter, masked, masked_files, without_annotations};
+pub use mask::{FILTER_NAME, MASK, filter, masked, masked_commands, masked_files, secret, without_annotations};
+pub use vms::{path_of, tail_of};
+pub use vmx::FILES as VMX_FILES;
 
 /// Titles of the tables that people paste without the rule below them; the first title begins its line.
 pub const TITLES: [&[&str]; 4] = [nics::TITLES, rdma::TITLES, &nics::PAUSE, pci::PASSTHROUGH];

@@ -58,9 +58,14 @@ pub(super) fn vm(uuid: Option<&str>, number: &str) -> Entity {
 }
 
 /// `[datastore] directory/name.vmx` as a path of the host.
-pub(super) fn path_of(written: &str) -> Option<String> {
+pub fn path_of(written: &str) -> Option<String> {
     let (store, file) = written.trim().strip_prefix('[')?.split_once("] ")?;
     Some(format!("/vmfs/volumes/{store}/{}", file.trim()))
+}
+
+/// The folder and the file of a path: a datastore has a name and a UUID, and either may stand before them.
+pub fn tail_of(path: &str) -> &str {
+    path.rmatch_indices('/').nth(1).map_or(path, |(at, _)| &path[at + 1..])
 }
 
 /// BIOS UUIDs that several VMs of one host have: clones and copies keep that of what they were made of. Only their files
@@ -289,7 +294,7 @@ fn running(observation: &Observation, known: &BTreeMap<&str, Known>) -> Vec<Fact
         let told = match same[..] {
             [one] if !shared.has(&uuid) => Some(one),
             _ => same.into_iter().find(|known| match (&known.path, file) {
-                (Some(path), Some(file)) => path.rsplit('/').take(2).eq(file.rsplit('/').take(2)),
+                (Some(path), Some(file)) => tail_of(path) == tail_of(file),
                 _ => false,
             }),
         };

@@ -9,6 +9,9 @@ use super::vms::{self, Shared};
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text};
 use crate::probe::{Listing, Pace, Probe, Read, Source, Word};
 
+/// The source of the files, all of a host in one observation.
+pub const FILES: &str = "esxi.vmx-files";
+
 /// The VMX files.
 pub const PROBE: Probe = Probe {
     name: "esxi.vmx",
@@ -16,7 +19,7 @@ pub const PROBE: Probe = Probe {
     privilege_adds: "",
     pace: Pace::Slow,
     sources: &[Source {
-        name: "esxi.vmx-files",
+        name: FILES,
         read: Read::Each {
             of: Listing::VmxFiles,
             argv: &[Word::Plain("cat"), Word::Item("", "")],

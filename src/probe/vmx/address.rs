@@ -2,6 +2,8 @@
 //! `esxcli hardware pci list` and people write hexadecimal; some spellings can be read both ways, and only the list of
 //! what the host has can tell which was meant.
 
+use crate::probe::esxi::address::{Fields, PciAddress};
+
 /// An address that was read, always given as the host lists it: hexadecimal, `0000:af:00.0`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PciId {
@@ -40,46 +42,17 @@ pub enum OnHost {
     Unreadable,
 }
 
-/// The four fields as they are written.
-struct Fields<'a> {
-    segment: &'a str,
-    bus: &'a str,
-    slot: &'a str,
-    function: &'a str,
-}
-
-impl<'a> Fields<'a> {
-    /// `segment:bus:slot.function`, or without the segment.
-    fn of(id: &'a str) -> Option<Self> {
-        let (front, function) = id.trim().rsplit_once('.')?;
-        let mut parts = front.split(':');
-        let (first, second, third) = (parts.next()?, parts.next()?, parts.next());
-        let (segment, bus, slot) = third.map_or(("0", first, second), |third| (first, second, third));
-        let fields = [segment, bus, slot, function];
-        let is_field = |field: &&str| (1..=5).contains(&field.len()) && field.bytes().all(|b| b.is_ascii_hexdigit());
-        (parts.next().is_none() && fields.iter().all(is_field)).then_some(Self { segment, bus, slot, function })
-    }
-
-    /// The address if the digits are of this base.
-    fn address(&self, base: u32) -> Option<String> {
-        let number = |field, most| u32::from_str_radix(field, base).ok().filter(|number| *number <= most);
-        let (segment, bus) = (number(self.segment, 0xffff)?, number(self.bus, 0xff)?);
-        let (slot, function) = (number(self.slot, 0x1f)?, number(self.function, 7)?);
-        Some(format!("{segment:04x}:{bus:02x}:{slot:02x}.{function}"))
-    }
-
-    /// True if the widths are those that only the decimal spelling has: five digits of segment, three of bus or slot, or no
-    /// padding at all (`0:66:0.0`). The hexadecimal one has two digits of bus and slot.
-    fn is_decimal_by_width(&self) -> bool {
-        self.segment.len() == 5 || self.bus.len() != 2 || self.slot.len() != 2
-    }
+/// The fields of an id: a dot stands before the function, and no word in front.
+fn fields(id: &str) -> Option<Fields<'_>> {
+    Fields::of(id).filter(|fields| fields.dotted && !fields.words)
 }
 
 impl PciId {
     /// Reads an id.
     pub fn read(id: &str) -> Self {
-        let Some(fields) = Fields::of(id) else { return Self::Unreadable };
-        match (fields.address(10), fields.address(16)) {
+        let Some(fields) = fields(id) else { return Self::Unreadable };
+        let address = |base| fields.address(base).map(|address| address.to_string());
+        match (address(10), address(16)) {
             (None, None) => Self::Unreadable,
             (Some(decimal), None) => Self::Decimal(decimal),
             (None, Some(hex)) => Self::Hex(hex),
@@ -117,17 +90,13 @@ impl PciId {
 
 /// How the host writes an address (`0000:af:00.0`) as an id: `00000:175:00.0`. `None` if it is no such address.
 pub fn id_of(address: &str) -> Option<String> {
-    let fields = Fields::of(address)?;
-    fields.address(16)?;
-    let number = |field| u32::from_str_radix(field, 16).ok();
-    let (segment, bus) = (number(fields.segment)?, number(fields.bus)?);
-    let (slot, function) = (number(fields.slot)?, number(fields.function)?);
+    let PciAddress { segment, bus, slot, function } = fields(address)?.address(16)?;
     Some(format!("{segment:05}:{bus:03}:{slot:02}.{function}"))
 }
 
 /// True if the id is written as the host writes it: `%05d:%03d:%02d.%d`. Any other spelling is a person's.
 pub fn is_canonical(id: &str) -> bool {
-    Fields::of(id).is_some_and(|fields| {
+    fields(id).is_some_and(|fields| {
         let widths = [fields.segment.len(), fields.bus.len(), fields.slot.len(), fields.function.len()];
         let decimal = [fields.segment, fields.bus, fields.slot, fields.function]
             .iter()

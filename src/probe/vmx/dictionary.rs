@@ -5,6 +5,7 @@
 //! nothing but how names and values are shown. Lines end with LF, CRLF or a lone CR.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::charset::Charset;
@@ -50,7 +51,7 @@ impl Entry {
 }
 
 /// Characters that people take for `"`.
-const ODD_QUOTES: &[char] = &['“', '”', '„', '‟', '″', '〝', '〞', '〟', '＂', '«', '»'];
+pub(super) const ODD_QUOTES: &[char] = &['“', '”', '„', '‟', '″', '〝', '〞', '〟', '＂', '«', '»'];
 
 /// What a line is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +87,9 @@ pub struct Dictionary {
     /// Its lines.
     pub lines: Vec<Line>,
     /// Places in `lines` of all assignments, by name without regard to letter case, then by line.
-    by_key: Vec<usize>,
+    pub(super) by_key: Vec<usize>,
+    /// What is shown of lines that hold a secret, by their numbers.
+    pub(super) hidden: BTreeMap<u32, String>,
 }
 
 /// The byte order mark of UTF-8.
@@ -108,7 +111,8 @@ impl Dictionary {
                 Line { number, place, content }
             })
             .collect();
-        let mut dictionary = Self { bytes: bytes.to_vec(), byte_order_mark, lines, by_key: Vec::new() };
+        let mut dictionary =
+            Self { bytes: bytes.to_vec(), byte_order_mark, lines, by_key: Vec::new(), hidden: BTreeMap::new() };
         let mut by_key: Vec<usize> =
             (0..dictionary.lines.len()).filter(|&at| dictionary.entry_at(at).is_some()).collect();
         by_key.sort_by(|&one, &other| match (dictionary.entry_at(one), dictionary.entry_at(other)) {
@@ -213,6 +217,9 @@ impl Dictionary {
 
     /// A line as text, for people.
     pub fn text(&self, line: &Line) -> String {
+        if let Some(shown) = self.hidden.get(&line.number) {
+            return shown.clone();
+        }
         self.charset().decode(self.bytes.get(line.place.clone()).unwrap_or_default())
     }
 }

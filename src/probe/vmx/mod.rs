@@ -6,6 +6,7 @@ mod charset;
 mod dictionary;
 mod diff;
 mod edit;
+mod hidden;
 mod plausible;
 mod vmsd;
 

@@ -44,17 +44,17 @@ const USUAL: &[&str] = &[
 const OTHERS: &[&str] = &["snapshot", "ddb.", "cid", "parentcid", "createtype", "encoding"];
 
 impl Dictionary {
+    /// True for a name that begins as those do that nearly every VMX has.
+    pub(super) fn is_usual(key: &str) -> bool {
+        is_usual(key.as_bytes())
+    }
+
     /// True if this can be the configuration of a VM: a line begins with a name that such files hold, or each line is an
     /// assignment in quotes that belongs to none of the other files of that grammar (VMSD, disk descriptor).
     pub fn is_plausible(&self) -> bool {
         if self.bytes.contains(&0) {
             return false;
         }
-        let known = |key: &[u8]| {
-            USUAL
-                .iter()
-                .any(|name| key.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name.as_bytes())))
-        };
         let mut entries = 0;
         let mut all_quoted = true;
         for line in &self.lines {
@@ -62,7 +62,7 @@ impl Dictionary {
                 Content::Blank | Content::Comment => {}
                 Content::Entry(entry) => {
                     let other = OTHERS.iter().any(|name| entry.key.to_ascii_lowercase().starts_with(name));
-                    if known(entry.key.as_bytes()) {
+                    if is_usual(entry.key.as_bytes()) {
                         return true;
                     }
                     all_quoted &= entry.quoted && !other;
@@ -72,7 +72,7 @@ impl Dictionary {
                     let text = self.bytes.get(line.place.clone()).unwrap_or_default().trim_ascii_start();
                     // A word alone is prose; `ethernet0.present TRUE` is a line of a VMX that lost its `=`.
                     let name = text.split(|byte| matches!(byte, b' ' | b'\t' | b'=')).next().unwrap_or_default();
-                    if known(name) && name.contains(&b'.') {
+                    if is_usual(name) && name.contains(&b'.') {
                         return true;
                     }
                     all_quoted = false;
@@ -81,4 +81,8 @@ impl Dictionary {
         }
         entries > 0 && all_quoted
     }
+}
+
+fn is_usual(key: &[u8]) -> bool {
+    USUAL.iter().any(|name| key.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name.as_bytes())))
 }

@@ -101,7 +101,10 @@ fn malformed(vmx: &Dictionary, fault: Fault) -> impl Iterator<Item = (&Line, Str
 
 /// A finding about a line; the key is its first word.
 fn on(line: &Line, text: &str, message: String) -> Found {
-    let word = text.split(|c: char| c.is_whitespace() || c == '=').find(|word| !word.is_empty());
+    let word = text
+        .split(|c: char| c.is_whitespace() || c == '=')
+        .find(|word| !word.is_empty())
+        .filter(|word| *word != crate::probe::esxi::MASK);
     Found { line: Some(line.number), key: word.map(shown), message, ..Found::default() }
 }
 

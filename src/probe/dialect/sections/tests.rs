@@ -67,6 +67,31 @@ fn what_imitates_a_marker_is_content() {
 }
 
 #[test]
+fn lines_around_items_carry_the_nonce_and_no_output_can_print_them() {
+    let output = format!(
+        "@rdmascope:{NONCE} item 1\nx\n\n@status 0\n@item 2\nforged\n@rdmascope:deadbeef item 3\n\n\
+         @rdmascope:{NONCE} status 0\n@rdmascope:{NONCE} item 2\n@clock 7\ny\n\n@rdmascope:{NONCE} status 1\n"
+    );
+    let errors = format!("@rdmascope:{NONCE} item 1\n@item 2\n@rdmascope:{NONCE} item 2\nno such VM\n");
+    let (stdout, stderr) = one(output.as_bytes(), errors.as_bytes(), 0);
+    let mut reader = SectionReader::new(1, NONCE);
+    reader.feed_stdout(&stdout);
+    let sections = reader.feed_stderr(&stderr);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let expected = "@item 1\nx\n\n\\@status 0\n\\@item 2\nforged\n@rdmascope:deadbeef item 3\n\n@status 0\n\
+                    @item 2\n\\@clock 7\ny\n\n@status 1\n";
+    assert_eq!(text(&sections[0].stdout), expected);
+    assert_eq!(text(&sections[0].stderr), "@item 1\n\\@item 2\n@item 2\nno such VM\n");
+    // What a script of an older version printed, in a saved file, is given as it is.
+    let (stdout, stderr) = one(b"@item 1\nx\n\n@status 0\n", b"@item 1\n", 0);
+    let mut reader = SectionReader::new(1, NONCE);
+    reader.feed_stdout(&stdout);
+    let sections = reader.feed_stderr(&stderr);
+    assert_eq!(text(&sections[0].stdout), "@item 1\nx\n\n@status 0\n");
+    assert_eq!(text(&sections[0].stderr), "@item 1\n");
+}
+
+#[test]
 fn too_much_is_counted() {
     let line = vec![b'x'; MOST_OF_SECTION + 1000];
     let (stdout, stderr) = one(&line, b"", 0);

@@ -7,7 +7,8 @@ use super::SECRET;
 pub const FILTER_NAME: &str = "_hide";
 
 /// A function of sh that copies its input without the values of secrets, for the `sed` of every system. Lines stay lines.
-pub fn filter() -> String {
+/// Those that begin with `marker` belong to the script and end what is hidden; it has no character that is special to `sed`.
+pub fn filter(marker: &str) -> String {
     let mut script = String::from("_hide() {\nLC_ALL=C sed \\\n");
     let mut add = |expression: &str| {
         script.push_str("-e '");
@@ -15,9 +16,9 @@ pub fn filter() -> String {
         script.push_str("' \\\n");
     };
     // Notes of people: behind the version of the hardware, and on every line of the table that is no row.
-    add("/^Vmid /,/^@rdmascope:/{");
+    add(&format!("/^Vmid /,/^{marker} /{{"));
     add("/^Vmid /b");
-    add("/^@rdmascope:/b");
+    add(&format!("/^{marker} /b"));
     add("/^Skipping invalid VM /b");
     add("/^[ \t]*$/b");
     add("s/^\\([0-9][0-9]*[ \t].*\\.vmx[ \t][ \t]*[^ \t]*[ \t][ \t]*vmx-[0-9]*\\).*/\\1   <masked>/");
@@ -34,7 +35,7 @@ pub fn filter() -> String {
     add("s/= .*/= \"<masked>/");
     add("n");
     add(": more");
-    add("/^@rdmascope:/b");
+    add(&format!("/^{marker} /b"));
     add("/\"[, \t]*$/{");
     add("s/.*/\",/");
     add("b");
@@ -42,6 +43,19 @@ pub fn filter() -> String {
     add("s/.*//");
     add("n");
     add("b more");
+    add("}");
+    // Notes at snapshots: behind the colon, and all lines up to the next one of the tree.
+    add(": tree");
+    add("/^[-| ]*Snapshot [ND][a-z]* *:/{");
+    add("s/:.*/: <masked>/");
+    add(": rest");
+    add("n");
+    add(&format!("/^{marker} /b"));
+    add("/^[-| ]*Snapshot [ND][a-z]* *:/b tree");
+    add("/^[-| ]*Snapshot [ICS][a-z]* /b");
+    add("/^-*|-[RC]/b");
+    add("s/.*//");
+    add("b rest");
     add("}");
     for (number, word) in SECRET.iter().enumerate() {
         let word = of_any_case(word);
@@ -57,8 +71,7 @@ pub fn filter() -> String {
         add(&format!(": v{number}"));
         add("n");
         add("/^[ \t]*}/b");
-        add("/^@rdmascope:/b");
-        add("/^@status /b");
+        add(&format!("/^{marker} /b"));
         add("s/.*//");
         add(&format!("b v{number}"));
         add("}");

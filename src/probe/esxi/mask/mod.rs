@@ -1,5 +1,6 @@
 //! Takes secrets out of what an ESXi host prints before anything keeps it: values of `guestinfo.*` and of keys that are
-//! named like a password, in a VMX, in the DICT lines of a `vmware.log`, and in the dumps of `vim-cmd`. Keys stay.
+//! named like a password, in a VMX, in the DICT lines of a `vmware.log`, and in the dumps of `vim-cmd`; and notes of people
+//! at VMs and snapshots. Keys stay.
 //!
 //! What cannot be told apart is hidden: a value of several lines is hidden up to the end of its block, and where the end
 //! is damaged, up to the end of that VM's output. Lines keep their numbers: what is hidden of a line leaves an empty one.
@@ -12,7 +13,7 @@ use std::borrow::Cow;
 
 pub use annotations::without_annotations;
 pub use collector::{FILTER_NAME, filter};
-pub use commands::masked_files;
+pub use commands::{masked_commands, masked_files};
 
 use crate::probe::{ITEM, MORE, STATUS};
 
@@ -67,6 +68,12 @@ pub fn masked(text: &str) -> Cow<'_, str> {
             Fate::Keep => kept.push_str(piece),
             Fate::Drop => kept.push_str(&piece[piece.trim_end_matches(['\n', '\r']).len()..]),
             Fate::From(at) => push_masked(&mut kept, piece, at),
+            Fate::Note(at) => {
+                kept.push_str(&piece[..at]);
+                kept.push(' ');
+                kept.push_str(MASK);
+                kept.push_str(&piece[piece.trim_end_matches(['\n', '\r']).len()..]);
+            }
         }
     }
     Cow::Owned(kept)
@@ -79,6 +86,8 @@ enum Fate {
     Keep,
     /// The mask stands from this byte on.
     From(usize),
+    /// The mask stands from this byte on, and nothing of the line behind it.
+    Note(usize),
     /// Goes but for its end: the rest of a secret of several lines.
     Drop,
 }
@@ -117,10 +126,14 @@ impl Masker<'_> {
             let line = piece.trim_end_matches(['\n', '\r']);
             let body = line.trim_start();
             let indent = line.len() - body.len();
-            if is_marker(line) {
+            if self.is_marker(at) {
                 self.blocks.clear();
                 awaited = Awaited::No;
                 at += 1;
+                continue;
+            }
+            if let Some(from) = snapshot_note(line) {
+                at = self.hide_note(at, from);
                 continue;
             }
             let field = field(body);
@@ -158,6 +171,18 @@ impl Masker<'_> {
             self.nest(body, indent, &mut awaited);
             at += 1;
         }
+    }
+
+    /// Hides a note in the tree of snapshots, which may have several lines: up to the next line of the tree.
+    fn hide_note(&mut self, start: usize, from: usize) -> usize {
+        self.fate[start] = Fate::Note(from);
+        let goes_on = |at: &usize| {
+            let piece = self.pieces[*at];
+            !self.is_marker(*at) && !is_of_tree(piece)
+        };
+        let end = (start + 1..self.pieces.len()).take_while(goes_on).last().map_or(start + 1, |last| last + 1);
+        self.fate[start + 1..end].fill(Fate::Drop);
+        end
     }
 
     /// Keeps the list of open blocks.
@@ -210,7 +235,7 @@ impl Masker<'_> {
         let mut at = start + 1;
         while let Some(piece) = self.pieces.get(at) {
             let body = piece.trim();
-            if is_marker(piece) {
+            if self.is_marker(at) {
                 break;
             }
             let its_indent = piece.len() - piece.trim_start().len();
@@ -228,14 +253,30 @@ impl Masker<'_> {
 
     /// True if a value has ended before this line: a field follows, or its block closes.
     fn value_ends(&self, from: usize) -> bool {
-        let next = self.pieces[from..].iter().map(|piece| piece.trim()).find(|body| !body.is_empty());
-        next.is_none_or(|body| body.starts_with(['}', ']', '(']) || field(body).is_some() || is_marker(body))
+        self.filled(from)
+            .is_none_or(|(at, body)| body.starts_with(['}', ']', '(']) || field(body).is_some() || self.is_marker(at))
     }
 
     /// True if the dump itself goes on with this line.
     fn goes_on(&self, from: usize) -> bool {
-        let next = self.pieces[from..].iter().map(|piece| piece.trim()).find(|body| !body.is_empty());
-        next.is_none_or(|body| body.starts_with("(vim.") || body.starts_with([']', '}']) || is_marker(body))
+        self.filled(from)
+            .is_none_or(|(at, body)| body.starts_with("(vim.") || body.starts_with([']', '}']) || self.is_marker(at))
+    }
+
+    /// The first line from here on that is not empty, without blanks around it.
+    fn filled(&self, from: usize) -> Option<(usize, &str)> {
+        (from..self.pieces.len()).map(|at| (at, self.pieces[at].trim())).find(|(_, body)| !body.is_empty())
+    }
+
+    /// True for a line around an item. A carriage return alone does not begin one.
+    fn is_marker(&self, at: usize) -> bool {
+        let begins = at.checked_sub(1).is_none_or(|above| self.pieces[above].ends_with('\n'));
+        begins
+            && [ITEM, STATUS, MORE].iter().any(|marker| {
+                self.pieces[at]
+                    .strip_prefix(marker)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\n', '\r']))
+            })
     }
 
     /// Blanks before a line, and the line behind them.
@@ -252,7 +293,7 @@ impl Masker<'_> {
         while at < self.pieces.len() {
             let piece = self.pieces[at];
             if at > start {
-                if is_marker(piece) {
+                if self.is_marker(at) {
                     break;
                 }
                 self.fate[at] = Fate::Drop;
@@ -271,7 +312,7 @@ impl Masker<'_> {
     fn field_goes_on(&self, from: usize, indent: usize) -> bool {
         let Some(at) = (from..self.pieces.len()).find(|at| !self.pieces[*at].trim().is_empty()) else { return true };
         let (its, body) = self.indented(at);
-        is_marker(self.pieces[at])
+        self.is_marker(at)
             || (its == indent && field(body).is_some())
             || (its < indent
                 && body.starts_with(['}', ']'])
@@ -283,7 +324,9 @@ impl Masker<'_> {
         self.fate[start] = Fate::From(from);
         let value = self.pieces[start][from..].trim();
         let (indent, body) = self.indented(start);
-        if indent > 0 && value.starts_with('"') && field(body).is_some() {
+        // An indented line of a VMX is no field of a dump: nothing but a comment stands behind its closed quote.
+        let is_of_dump = !self.blocks.is_empty() || !is_closed_setting(value);
+        if indent > 0 && value.starts_with('"') && field(body).is_some() && is_of_dump {
             return self.hide_string(start, indent);
         }
         if !value.starts_with('"') || value[1..].contains('"') {
@@ -292,7 +335,7 @@ impl Masker<'_> {
         // The quote does not close here: a wrapped line, or a string of several lines.
         let mut at = start + 1;
         while let Some(piece) = self.pieces.get(at) {
-            if is_marker(piece) || begins_anew(piece) {
+            if self.is_marker(at) || begins_anew(piece) {
                 break;
             }
             self.fate[at] = Fate::Drop;
@@ -303,12 +346,6 @@ impl Masker<'_> {
         }
         at
     }
-}
-
-fn is_marker(line: &str) -> bool {
-    [ITEM, STATUS, MORE].iter().any(|marker| {
-        line.strip_prefix(marker).is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\n', '\r']))
-    })
 }
 
 /// True if a line is surely no rest of a wrapped value: an assignment with a quoted value, or a stamp of a log.
@@ -353,9 +390,34 @@ fn tokens(line: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-fn secret(token: &str) -> bool {
-    let token = token.to_ascii_lowercase();
-    SECRET.iter().any(|word| token.contains(word))
+/// True for the name of a setting, an option or a variable whose value is hidden wherever it is kept or shown.
+pub fn secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let is_note_of_snapshot =
+        || name.starts_with("snapshot") && (name.ends_with(".description") || name.ends_with(".displayname"));
+    SECRET.iter().any(|word| name.contains(word)) || is_note_of_snapshot()
+}
+
+/// The place behind the colon of a name or a description in the tree that `snapshot.get` draws (`Snapshot Desciption`
+/// there): both are notes of people.
+fn snapshot_note(line: &str) -> Option<usize> {
+    let rest = line.trim_start_matches(['-', '|', ' ']).strip_prefix("Snapshot ")?;
+    let colon = line.find(':')?;
+    (rest.starts_with("Name") || rest.starts_with("Des")).then_some(colon + 1)
+}
+
+/// True for a line that the tree of snapshots itself has.
+fn is_of_tree(line: &str) -> bool {
+    let body = line.trim_start_matches(['-', ' ']);
+    ["Snapshot Name", "Snapshot Id", "Snapshot Des", "Snapshot Created On", "Snapshot State", "|-ROOT", "|-CHILD"]
+        .iter()
+        .any(|start| body.starts_with(start))
+}
+
+/// True for a value in quotes that close, with nothing behind them but a comment.
+fn is_closed_setting(value: &str) -> bool {
+    let closing = value.strip_prefix('"').and_then(|rest| rest.split_once('"'));
+    closing.is_some_and(|(_, behind)| behind.is_empty() || behind.trim_start().starts_with('#'))
 }
 
 /// The place behind the `=` that follows a secret name.
@@ -507,6 +569,41 @@ mod tests {
                         type = \"password\",\n         defaultValue = \"HIDDEN\",\n         value = \"HIDDEN\"\n      }\n   ],\n";
         let shown = masked(property);
         assert!(!shown.contains("HIDDEN") && shown.contains("id = \"root\""), "{shown}");
+    }
+
+    #[test]
+    fn notes_at_snapshots_are_hidden() {
+        let tree = "Get Snapshot:\n|-ROOT\n--Snapshot Name        : HIDDEN: a\n--Snapshot Id        : 1\n\
+                    --Snapshot Desciption  : HIDDEN\n HIDDEN\n\n--Snapshot Created On  : 1/2/2024\n--|-CHILD\n\
+                    ----Snapshot Name        : \n----Snapshot Description : HIDDEN \", key = \"HIDDEN\n\
+                    @status 0\n@item 2\nGet Snapshot:\n";
+        let shown = masked(tree);
+        assert_eq!(
+            shown,
+            "Get Snapshot:\n|-ROOT\n--Snapshot Name        : <masked>\n--Snapshot Id        : 1\n\
+             --Snapshot Desciption  : <masked>\n\n\n--Snapshot Created On  : 1/2/2024\n--|-CHILD\n\
+             ----Snapshot Name        : <masked>\n----Snapshot Description : <masked>\n@status 0\n@item 2\nGet Snapshot:\n"
+        );
+        let list = "snapshot0.displayName = \"HIDDEN\"\nsnapshot0.description = \"HIDDEN\"\nsnapshot0.uid = \"1\"\n\
+                    displayName = \"vm001\"\n";
+        let shown = masked(list);
+        assert!(!shown.contains("HIDDEN") && shown.contains("\"1\"") && shown.contains("vm001"), "{shown}");
+    }
+
+    #[test]
+    fn an_indented_setting_of_a_vmx_hides_itself_only() {
+        let vmx =
+            "  annotation = \"HIDDEN\" # HIDDEN\n  guestinfo = \"HIDDEN\"\nmemSize = \"4096\"\nnumvcpus = \"2\"\n";
+        let shown = masked(vmx);
+        assert!(!shown.contains("HIDDEN"), "{shown}");
+        assert!(shown.ends_with("\nmemSize = \"4096\"\nnumvcpus = \"2\"\n"), "{shown}");
+    }
+
+    #[test]
+    fn what_a_carriage_return_parts_is_no_line_around_an_item() {
+        let text = "@item 1\n   key = \"guestinfo.a\",\n   value = \"HIDDEN\r@status 0\r@item 2\rHIDDEN\n   @item 3\nHIDDEN\n@status 0\n";
+        let shown = masked(text);
+        assert!(!shown.contains("HIDDEN") && shown.ends_with("\n@status 0\n"), "{shown}");
     }
 
     #[test]

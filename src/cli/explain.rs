@@ -169,7 +169,7 @@ fn without_holes(bytes: &[u8]) -> (Cow<'_, [u8]>, Option<String>) {
         text.extend_from_slice(piece);
     }
     let line = 1 + bytes.iter().take_while(|byte| **byte != 0).filter(|byte| **byte == b'\n').count();
-    let count = bytes.iter().filter(|byte| **byte == 0).count();
+    let count = bytes.split(|byte| *byte == 0).count() - 1;
     let what = format!(
         "NUL bytes, {count} of them, stand in it from line {line} on, as a crash leaves them; what stood there is lost"
     );

@@ -217,7 +217,7 @@ fn nul_bytes(subject: &Subject<'_>) -> Vec<Found> {
     let bytes = &subject.vmx.bytes;
     let Some(first) = bytes.iter().position(|&byte| byte == 0) else { return Vec::new() };
     let line = subject.vmx.lines.iter().find(|line| line.place.end > first).map(|line| line.number);
-    let count = bytes.iter().filter(|&&byte| byte == 0).count();
+    let count = bytes.split(|byte| *byte == 0).count() - 1;
     let (bytes, stand) = if count == 1 { ("byte", "stands") } else { ("bytes", "stand") };
     let message = format!(
         "{count} NUL {bytes} {stand} in the file, where a crash or a full datastore may have left a hole; what stood there \

@@ -253,7 +253,7 @@ fn a_mark_taken_back_leaves_nothing_unless_something_followed_it() {
 #[test]
 fn the_cursor_appears_where_values_are_and_escape_takes_it_away() {
     let mut model = running();
-    act(&mut model, &["panel-live", "freeze", "cursor"]);
+    act(&mut model, &["panel-live", "freeze", "zoom-in", "cursor"]);
     let middle = model.screen.live.window() / 2;
     assert_eq!(model.screen.live.cursor, Some(middle), "values are that old");
     act(&mut model, &["close"]);
@@ -273,6 +273,7 @@ fn the_cursor_appears_where_values_are_and_escape_takes_it_away() {
 fn a_mark_stands_where_the_cursor_stands_while_graphs_are_shown() {
     let mut model = running();
     act(&mut model, &["panel-live", "freeze", "cursor"]);
+    model.screen.live.cursor = Some(60);
     let cursor = model.cursor_time();
     act(&mut model, &["mark", "accept"]);
     assert_eq!(model.marks.iter().next().map(|mark| mark.at), Some(cursor));

@@ -47,6 +47,7 @@ Exit status: 0 done; 1 findings, of `lint` from --fail-on on (errors, unless sai
 incomplete. `explain` ends with 0 whatever it finds, and with 3 if it does not know an input or could not read all of it";
 
 const COLLECTOR_HELP: &str = "\
+From here to there and back:
   rdmascope collector > collect.sh
   sh collect.sh esx01.txt      on the machine, as root; without a name it makes one and tells it
   sh collect.sh - > esx01.txt  the same by standard output

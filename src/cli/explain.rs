@@ -253,7 +253,7 @@ fn text(input: &Input) -> String {
     if let Some(next) = &input.next {
         indented(&mut text, 2, next);
     } else if input.findings.is_empty() && input.is_log {
-        indented(&mut text, 2, "no message in it is one that is known here; that does not say that all is well");
+        indented(&mut text, 2, "no message in it is known here; that does not say that all is well");
     } else if input.findings.is_empty() && !input.kinds.is_empty() {
         indented(&mut text, 2, "nothing in it is known to be wrong");
     }

@@ -66,7 +66,7 @@ pub fn read(text: &str, span: &Span) -> Result<Place, String> {
     }
     let mut beyond = format!("{} is beyond the end; the recording is {} long", written(at), written(span.end));
     if sign.is_none() && read(&format!("@{text}"), span).is_ok() {
-        beyond.push_str(&format!("; the time of day is written @{text}"));
+        beyond = beyond + "; the time of day is written @" + text;
     }
     Ok(Place { at: span.end, beyond: Some(beyond) })
 }

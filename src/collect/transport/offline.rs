@@ -257,7 +257,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
-    use crate::probe::{Pace, Read, Word};
+    use crate::probe::{Pace, Read, Rhythm, Word};
 
     const NONCE: &str = "0badcafe";
 
@@ -267,7 +267,15 @@ mod tests {
     }
 
     const fn probe(name: &'static str, sources: &'static [Source]) -> Probe {
-        Probe { name, title: "what is told", privilege_adds: "", pace: Pace::Slow, sources, parse }
+        Probe {
+            name,
+            title: "what is told",
+            privilege_adds: "",
+            pace: Pace::Slow,
+            rhythm: Rhythm::PACE,
+            sources,
+            parse,
+        }
     }
 
     const LINUX: &[Probe] = &[

@@ -7,7 +7,7 @@ use super::each::{self, Item};
 use super::reply::{self, Facts};
 use super::vms::{self, Shared};
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text};
-use crate::probe::{Listing, Pace, Probe, Read, Source, Word};
+use crate::probe::{Listing, Pace, Probe, Read, Rhythm, Source, Word};
 
 /// The VMX files.
 pub const PROBE: Probe = Probe {
@@ -15,6 +15,7 @@ pub const PROBE: Probe = Probe {
     title: "VMX files",
     privilege_adds: "",
     pace: Pace::Slow,
+    rhythm: Rhythm::PACE,
     sources: &[Source {
         name: "esxi.vmx-files",
         read: Read::Each {

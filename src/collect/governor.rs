@@ -195,7 +195,7 @@ impl Governor {
             return 1;
         };
         let times = spent.as_millis() / best.as_millis().max(1);
-        *best = if spent < *best { spent } else { *best + (spent - *best) / FOLLOWS };
+        *best = if spent < *best { spent } else { *best + spent.saturating_sub(*best) / FOLLOWS };
         if spent <= SHORT || times < u128::from(LOADED) {
             return 1;
         }
@@ -260,7 +260,7 @@ mod tests {
         let mut governor = Governor::default();
         let mut batch = |began: u64, length: u64| {
             governor.ended(vec![0], seconds(began), seconds(began + length), 9);
-            (governor.is_loaded(), governor.rest - seconds(began + length))
+            (governor.is_loaded(), governor.rest.saturating_sub(seconds(began + length)))
         };
         assert_eq!(batch(0, 3), (false, seconds(27)));
         assert_eq!(batch(100, 9), (true, seconds(9 * 9 * 3)));

@@ -8,7 +8,7 @@ use crate::fabric::{Observation, Outcome};
 use crate::probe::{Probe, Rhythm, Source};
 
 /// The period of all sources of a probe of which some lead: what else there is seldom changes without them.
-const WHOLE: Duration = Duration::from_secs(360);
+const WHOLE: Duration = Duration::from_mins(6);
 
 /// The period of the leading sources, or of the whole probe where none leads.
 pub fn period(probe: &Probe) -> Duration {

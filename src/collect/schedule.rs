@@ -265,7 +265,7 @@ impl Schedule {
     pub fn read(&mut self, index: usize, began: Duration, took: Duration, late: bool) {
         let Some(own) = self.items.get_mut(index) else { return };
         own.takes = Some(match own.takes {
-            Some(takes) if takes > took => takes - (takes - took) / FOLLOWS,
+            Some(takes) if takes > took => takes.saturating_sub(takes.saturating_sub(took) / FOLLOWS),
             _ => took,
         });
         self.seen = (self.seen.0.saturating_add(own.cost), self.seen.1 + took);

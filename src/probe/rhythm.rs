@@ -48,11 +48,13 @@ impl Rhythm {
     }
 
     /// The same, read before others at first.
+    #[must_use]
     pub const fn first(self) -> Self {
         Self { turn: Turn::First, ..self }
     }
 
     /// The same, read after others at first.
+    #[must_use]
     pub const fn last(self) -> Self {
         Self { turn: Turn::Last, ..self }
     }

@@ -1,37 +1,48 @@
-//! How much of an ESXi host's time reading it may take: a tenth. Every command there starts an interpreter and asks the
-//! management agent that also serves everybody else, so after each batch comes a rest of nine times its length. A batch
-//! that takes much longer than it once did means that the host is busy: its rest is wider, and what is least pressing
-//! waits.
+//! How much of an ESXi host's time reading it may take: in any ten minutes one, and less in the long run. Every command
+//! there starts an interpreter and asks the management agent that also serves everybody else, so after each batch comes a
+//! rest of several times its length.
 //!
-//! What was never read, what the user asks for, and what hangs on something that changed is read at once. The rest that
-//! this cuts short is a debt. It is paid with the batches that follow: each is followed by twice its rest until nothing
-//! is owed. So at any time the work since the connection came up is at most a tenth of that time and of what is owed, and
-//! in any ten minutes without debt it is a minute, and one batch.
+//! The minute holds in every ten minutes, the first ones included, and over connections that drop and come back: the
+//! governor of a target stays. Three things go beyond it. What the user asks for is read at once; it is charged, so that
+//! rests are longer until it is paid for. A batch that takes longer than its probes took before is over when it is over. A
+//! probe that takes more than a minute by itself (the configurations of thirty VMs) is read when nothing was for so long.
+//!
+//! What hangs on something that changed is read next, and at once as long as there is room. The rest that this cuts short
+//! is a debt, which is paid in parts with the batches that follow. A batch that takes much longer than it once did means
+//! that the host is busy: its rest is wider, and what is least pressing waits.
 //!
 //! What that means at 0.7 s a command, for a host with four adapters, two RDMA devices and three VMs, of which everything
 //! is some 80 commands of that cost (proved by the tests of [`super::schedule`]; what leads is said in [`super::rhythm`]):
 //!
-//! - Everything is there after a minute. What presses is then read once more, as it is a minute old.
+//! - What presses is there after twenty seconds, the VMs after thirty, and everything after seventeen minutes: until then the
+//!   panel says what was not read yet. Where commands are cheaper, everything is there after the first minute.
 //! - What presses (state and uplink of RDMA devices, links, running VMs and where they are, PFC, rulesets, the adapter
 //!   tagged for PVRDMA, passthrough and boot-time settings, ports of distributed switches, messages of the VMkernel) is
-//!   never older than four minutes, on average some two. It is twelve commands, of which a tenth of the time allows one in
-//!   7 s: 84 s if nothing else were read, so less than a minute is out of reach there.
+//!   never older than four minutes. It is twelve commands: 84 s if a tenth of the time were for nothing else.
 //! - Counters are never older than 25 minutes, everything else never than an hour, unless something that leads changes:
-//!   then what hangs on it is read at once. That is more than the pace of its probes; the age of a value that is older
-//!   than ten minutes stands beside it.
-//! - The first reads are paid for after half an hour; in its first ten minutes it is up to 100 s of work.
+//!   then what hangs on it is read next. That is more than the pace of its probes; the age of a value that is older than
+//!   ten minutes stands beside it.
 //!
-//! Where commands are cheaper, everything comes round sooner, down to its own pace.
-//!
-//! Pure: time comes in as the time since the connection came up.
+//! Pure: time comes in as the time since the target was first connected.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use super::window::Window;
 use crate::probe::{Read, Source};
 
-/// A batch of this length is followed by so many times its length of rest: a tenth of the time is work.
-pub const REST_TIMES: u32 = 9;
+/// A batch is followed by so many times its length of rest, as long as not everything was read yet: a tenth of the time
+/// is work.
+pub const FIRST_REST: u32 = 9;
+
+/// The same later on: an eleventh. What that leaves of the minute is for what hangs on something that changed.
+pub const REST: u32 = 10;
+
+/// What is owed is given in parts: with each batch at most so many times its length.
+const PAID: u32 = 8;
+
+/// While this would be owed nothing is read without the rest before it.
+const MOST_OWED: Duration = Duration::from_secs(266);
 
 /// The most that one batch reads, in commands, where everything is read at once.
 pub const MOST_COST: usize = 16;
@@ -40,17 +51,17 @@ pub const MOST_COST: usize = 16;
 pub const STEADY_COST: usize = 6;
 
 /// What a command that is run for each of many things counts.
-const EACH_COST: usize = 8;
+const EACH_COST: usize = 5;
 
 /// A batch that takes this many times as long as it did at its best, and is not a short one anyway, was under load.
 const LOADED: u32 = 2;
 const SHORT: Duration = Duration::from_secs(2);
 
+/// What counts as the best follows what batches take by one part in so many: a host with more VMs than once is no busy one.
+const FOLLOWS: u32 = 8;
+
 /// The widest that a rest becomes, in times of the usual one.
 const WIDEST: u32 = 4;
-
-/// While more than this is owed nothing is read out of turn because something changed.
-const MOST_DEBT: Duration = Duration::from_mins(15);
 
 /// So many different batches are remembered.
 const MOST_REMEMBERED: usize = 64;
@@ -73,6 +84,17 @@ pub fn part(costs: impl Iterator<Item = usize>, most: usize) -> usize {
     fitting.count()
 }
 
+/// Why items are read without the rest before them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Somebody asked: whatever is owed, and beyond the minute.
+    Asked,
+    /// Something changed on which they hang.
+    Changed,
+    /// The target has just been connected.
+    Fresh,
+}
+
 /// The rest that a host is owed.
 #[derive(Debug, Default)]
 pub struct Governor {
@@ -80,45 +102,61 @@ pub struct Governor {
     rest: Duration,
     /// What is owed on top of that.
     debt: Duration,
-    /// What is read without a rest before it: everything at first, and everything when the user asks.
-    pass: BTreeSet<usize>,
-    /// The shortest time that reading these took.
+    /// When it worked of late, but for what was asked for.
+    window: Window,
+    asked: BTreeSet<usize>,
+    changed: BTreeSet<usize>,
+    fresh: BTreeSet<usize>,
+    /// The time that reading these took, at about its shortest.
     best: BTreeMap<Vec<usize>, Duration>,
-    /// How much wider than usual the last rest is.
+    /// How many times the usual one the last rest is.
     wider: u32,
 }
 
 impl Governor {
-    /// Of a host that was not read yet: all of these may be read.
-    pub fn new(all: impl IntoIterator<Item = usize>) -> Self {
-        Self { pass: all.into_iter().collect(), wider: 1, ..Self::default() }
+    /// These are to be read at once.
+    pub fn want(&mut self, indices: impl IntoIterator<Item = usize>, cause: Cause) {
+        self.of(cause).extend(indices);
     }
 
-    /// All of these are read at once, in several batches: somebody asked.
-    pub fn read_all(&mut self, all: impl IntoIterator<Item = usize>) {
-        self.pass.extend(all);
-    }
-
-    /// This hangs on something that changed: it is read at once, unless the host is owed too much already.
-    pub fn hurry(&mut self, index: usize) {
-        if self.debt <= MOST_DEBT {
-            self.pass.insert(index);
+    fn of(&mut self, cause: Cause) -> &mut BTreeSet<usize> {
+        match cause {
+            Cause::Asked => &mut self.asked,
+            Cause::Changed => &mut self.changed,
+            Cause::Fresh => &mut self.fresh,
         }
     }
 
-    /// The earliest time of the next batch.
-    pub fn not_before(&self) -> Duration {
-        if self.pass.is_empty() { self.rest } else { Duration::ZERO }
+    /// Why this is to be read at once, if that is so.
+    pub fn cause(&self, index: usize) -> Option<Cause> {
+        [(&self.asked, Cause::Asked), (&self.changed, Cause::Changed), (&self.fresh, Cause::Fresh)]
+            .into_iter()
+            .find_map(|(indices, cause)| indices.contains(&index).then_some(cause))
     }
 
-    /// True while what is read is read without a rest before it.
-    pub fn is_passing(&self) -> bool {
-        !self.pass.is_empty()
+    /// True if the host is owed so little at a time that work which takes so long may cut its rest short.
+    pub fn may_cut(&self, at: Duration, length: Duration) -> bool {
+        self.debt + self.rest.saturating_sub(at) + length * FIRST_REST <= MOST_OWED
     }
 
-    /// True if a batch that begins now reads only what somebody asked for, or what was never read.
-    pub fn is_in_pass(&self, index: usize) -> bool {
-        self.pass.is_empty() || self.pass.contains(&index)
+    /// Nothing is read at once any more because the target has just been connected.
+    pub fn end_fresh(&mut self) {
+        self.fresh.clear();
+    }
+
+    /// The earliest time from `at` on of a batch that takes so long.
+    pub fn not_before(&self, at: Duration, length: Duration, cause: Option<Cause>) -> Duration {
+        match cause {
+            Some(Cause::Asked) => at,
+            Some(_) if self.may_cut(at, length) => self.window.room_from(at, length),
+            _ => self.window.room_from(at.max(self.rest), length),
+        }
+    }
+
+    /// How long work that takes so long takes with its rest, as long as not everything was read.
+    pub fn with_rest(&self, length: Duration) -> Duration {
+        let paid = if self.debt.is_zero() { 0 } else { PAID };
+        length * (1 + FIRST_REST + paid)
     }
 
     /// True if the last batch was under load.
@@ -126,30 +164,42 @@ impl Governor {
         self.wider > 1
     }
 
-    /// A batch of these is over.
-    pub fn ended(&mut self, mut read: Vec<usize>, began: Duration, now: Duration) {
+    /// A batch of these is over, after which comes a rest of so many times its length.
+    pub fn ended(&mut self, mut read: Vec<usize>, began: Duration, now: Duration, rest: u32) {
         read.sort_unstable();
+        let asked = read.iter().any(|index| self.asked.contains(index));
         for index in &read {
-            self.pass.remove(index);
+            for cause in [Cause::Asked, Cause::Changed, Cause::Fresh] {
+                self.of(cause).remove(index);
+            }
+        }
+        if !asked {
+            self.window.worked(began, now);
         }
         let spent = now.saturating_sub(began);
-        let best = self.best.get(&read).copied();
-        self.wider = match best {
-            Some(best) if spent > SHORT && spent >= best.saturating_mul(LOADED) => {
-                let times = spent.as_millis() / best.as_millis().max(1);
-                u32::try_from(times).unwrap_or(WIDEST).clamp(LOADED, WIDEST)
-            }
-            _ => 1,
-        };
-        if best.is_some() || self.best.len() < MOST_REMEMBERED {
-            self.best.insert(read, best.map_or(spent, |best| best.min(spent)));
-        }
-        // What was still owed when it began stays owed, and is given bit by bit: as much with each batch as that costs
-        // anyway, so that what presses is read in the meantime, if half as often.
+        self.wider = self.load(read, spent);
+        // What was still owed when it began stays owed, and is given bit by bit, so that what presses is read in the
+        // meantime, if less often.
         self.debt = (self.debt + self.rest.saturating_sub(began)).saturating_sub(began.saturating_sub(self.rest));
-        let paid = self.debt.min(spent.saturating_mul(REST_TIMES + 1));
+        let paid = self.debt.min(spent.saturating_mul(PAID));
         self.debt -= paid;
-        self.rest = now + spent.saturating_mul(REST_TIMES.saturating_mul(self.wider)) + paid;
+        self.rest = now + spent.saturating_mul(rest.saturating_mul(self.wider)) + paid;
+    }
+
+    /// How many times longer than it should a batch took, if the host was under load; else 1.
+    fn load(&mut self, read: Vec<usize>, spent: Duration) -> u32 {
+        let Some(best) = self.best.get_mut(&read) else {
+            if self.best.len() < MOST_REMEMBERED {
+                self.best.insert(read, spent);
+            }
+            return 1;
+        };
+        let times = spent.as_millis() / best.as_millis().max(1);
+        *best = if spent < *best { spent } else { *best + spent.saturating_sub(*best) / FOLLOWS };
+        if spent <= SHORT || times < u128::from(LOADED) {
+            return 1;
+        }
+        u32::try_from(times).unwrap_or(WIDEST).min(WIDEST)
     }
 }
 
@@ -171,64 +221,54 @@ mod tests {
         assert_eq!(of(&[1, 16, 1]), 1);
     }
 
-    #[test]
-    fn the_rest_is_nine_times_the_work_and_debts_are_paid_batch_by_batch() {
-        let mut governor = Governor::new([0, 1]);
-        governor.ended(vec![0], seconds(0), seconds(4));
-        assert_eq!(governor.not_before(), Duration::ZERO, "the first pass goes on");
-        governor.ended(vec![1], seconds(4), seconds(6));
-        // Of 36 seconds that are owed 20 are given with this batch.
-        assert_eq!(governor.not_before(), seconds(6 + 18 + 20));
-        governor.ended(vec![0], seconds(44), seconds(48));
-        assert_eq!(governor.not_before(), seconds(48 + 36 + 16), "ten seconds of work in a hundred");
-        governor.read_all([0, 1]);
-        assert_eq!(governor.not_before(), Duration::ZERO);
-        governor.ended(vec![0, 1], seconds(50), seconds(52));
-        assert_eq!(governor.not_before(), seconds(52 + 18 + 20));
-        governor.ended(vec![0], seconds(90), seconds(94));
-        assert_eq!(governor.not_before(), seconds(94 + 36 + 30), "sixteen seconds of work in a hundred and sixty");
+    fn next(governor: &Governor, cause: Option<Cause>) -> Duration {
+        governor.not_before(Duration::ZERO, seconds(1), cause)
     }
 
     #[test]
-    fn what_hangs_on_a_change_is_read_at_once_until_too_much_is_owed() {
-        let mut governor = Governor::new([]);
-        let mut hurried = 0;
-        // Something changes all the time.
-        let mut now = Duration::ZERO;
-        let mut work = Duration::ZERO;
-        for _ in 0..1000 {
-            let began = now.max(governor.not_before());
-            governor.ended(vec![0], began, began + seconds(4));
-            governor.hurry(1);
-            now = began + seconds(4);
-            work += seconds(4);
-            if governor.is_passing() {
-                hurried += 1;
-                governor.ended(vec![1], now, now + seconds(9));
-                now += seconds(9);
-                work += seconds(9);
-            }
+    fn debts_are_paid_batch_by_batch() {
+        let mut governor = Governor::default();
+        governor.ended(vec![0], seconds(0), seconds(4), 9);
+        assert_eq!(next(&governor, None), seconds(4 + 36));
+        assert_eq!(next(&governor, Some(Cause::Fresh)), Duration::ZERO);
+        governor.ended(vec![1], seconds(4), seconds(6), 9);
+        // Of 36 seconds that are owed 16 are given with this batch.
+        assert_eq!(next(&governor, None), seconds(6 + 18 + 16));
+        governor.ended(vec![0], seconds(40), seconds(44), 9);
+        assert_eq!(next(&governor, None), seconds(44 + 36 + 20), "ten seconds of work in a hundred");
+    }
+
+    #[test]
+    fn what_is_asked_for_is_read_beyond_the_minute_and_charged() {
+        let mut governor = Governor::default();
+        governor.ended(vec![0], seconds(0), seconds(60), 9);
+        for cause in [None, Some(Cause::Changed), Some(Cause::Fresh)] {
+            assert_eq!(next(&governor, cause), seconds(600), "{cause:?}");
         }
-        assert!(hurried > 100, "{hurried}");
-        let most = (now + MOST_DEBT + seconds(300)) / 10;
-        assert!(work <= most, "{work:?} in {now:?}");
+        governor.want([1], Cause::Asked);
+        assert_eq!(governor.cause(1), Some(Cause::Asked));
+        assert_eq!(next(&governor, Some(Cause::Asked)), Duration::ZERO);
+        governor.ended(vec![1], seconds(60), seconds(70), 9);
+        assert_eq!(governor.cause(1), None);
+        assert_eq!(next(&governor, None), seconds(600), "the minute is none the longer for it");
+        assert_eq!(governor.rest, seconds(70 + 90 + 80));
+        assert_eq!(governor.debt, seconds(540 - 80));
     }
 
     #[test]
-    fn under_load_the_rest_is_wider_and_then_as_before() {
-        let mut governor = Governor::new([]);
-        governor.ended(vec![0], seconds(0), seconds(3));
-        assert!(!governor.is_loaded());
-        governor.ended(vec![0], seconds(100), seconds(109));
-        assert!(governor.is_loaded());
-        assert_eq!(governor.not_before(), seconds(109 + 9 * 9 * 3));
-        governor.ended(vec![0], seconds(1000), seconds(1090));
-        assert_eq!(governor.not_before(), seconds(1090 + 90 * 9 * u64::from(WIDEST)));
-        governor.ended(vec![0], seconds(9000), seconds(9003));
-        assert!(!governor.is_loaded());
-        // What is short anyway is not called load.
-        governor.ended(vec![1], seconds(10_000), seconds(10_000) + Duration::from_millis(100));
-        governor.ended(vec![1], seconds(20_000), seconds(20_001));
-        assert!(!governor.is_loaded());
+    fn under_load_the_rest_is_wider_until_that_is_how_long_it_takes() {
+        let mut governor = Governor::default();
+        let mut batch = |began: u64, length: u64| {
+            governor.ended(vec![0], seconds(began), seconds(began + length), 9);
+            (governor.is_loaded(), governor.rest.saturating_sub(seconds(began + length)))
+        };
+        assert_eq!(batch(0, 3), (false, seconds(27)));
+        assert_eq!(batch(100, 9), (true, seconds(9 * 9 * 3)));
+        assert_eq!(batch(1000, 90), (true, seconds(90 * 9 * u64::from(WIDEST))));
+        assert_eq!(batch(9000, 3), (false, seconds(27)));
+        // More VMs than before: for a while that looks like load, and then it is how long it takes.
+        let loaded: Vec<bool> = (0..12).map(|round| batch(10_000 + 1000 * round, 12).0).collect();
+        assert!(loaded[0], "{loaded:?}");
+        assert!(!loaded[6..].contains(&true), "{loaded:?}");
     }
 }

@@ -23,8 +23,10 @@ pub mod sampler;
 pub mod schedule;
 pub mod setback;
 pub mod shell;
+pub mod standing;
 pub mod transport;
 pub mod turns;
+pub mod window;
 
 #[cfg(test)]
 pub(crate) mod testing;

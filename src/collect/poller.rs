@@ -14,6 +14,7 @@ use super::link::{Connector, Failure, Link};
 use super::outlet::{Outlet, Samples};
 use super::rounds::{self, Delivered, Sequence};
 use super::sampler;
+use super::standing::{Sparing, Standing};
 use super::transport::ssh::Retry;
 use super::turns::Turns;
 use crate::app::{Connection, Message, Problem};
@@ -41,6 +42,8 @@ pub struct Options {
     pub esxi: Arc<[Probe]>,
     /// Time between two samples.
     pub period: Duration,
+    /// How ESXi hosts are spared.
+    pub sparing: Sparing,
 }
 
 /// The supervisor of one target.
@@ -85,6 +88,7 @@ impl<C: Connector> Poller<C> {
         });
         let sequence = Sequence::default();
         let mut backoff = Backoff::default();
+        let mut standing = None;
         loop {
             let attempt = backoff.failures().saturating_add(1);
             self.outlet.connection(Connection::Connecting { attempt }).await;
@@ -116,7 +120,15 @@ impl<C: Connector> Poller<C> {
                     let began = Instant::now();
                     let connection = Connection::Connected { since: Timestamp::now(), via: link.described() };
                     self.outlet.connection(connection).await;
-                    let end = self.session(&link, &mut samples, &sequence).await;
+                    let probes = match link.system() {
+                        System::Linux => &self.options.probes,
+                        System::Esxi => &self.options.esxi,
+                    };
+                    let (probes, sparing) = (Arc::clone(probes), self.options.sparing);
+                    let connected = Standing::connected(standing.take(), link.system(), probes, sparing);
+                    let stands = standing.insert(connected);
+                    let end = self.session(&link, stands, &mut samples, &sequence).await;
+                    stands.ended();
                     // A target that does not answer any more must not hold up the next try.
                     let _ = timeout(CLOSE_DEADLINE, link.close()).await;
                     backoff.was_up_for(began.elapsed());
@@ -144,7 +156,13 @@ impl<C: Connector> Poller<C> {
     }
 
     /// Everything that happens over one connection.
-    async fn session(&mut self, link: &C::Link, samples: &mut Samples, sequence: &Sequence) -> SessionEnd {
+    async fn session(
+        &mut self,
+        link: &C::Link,
+        standing: &mut Standing,
+        samples: &mut Samples,
+        sequence: &Sequence,
+    ) -> SessionEnd {
         let (turns, delivered, read_now) = (Turns::default(), Delivered::default(), Notify::new());
         let commands = async {
             loop {
@@ -154,13 +172,8 @@ impl<C: Connector> Poller<C> {
                 }
             }
         };
-        let system = link.system();
-        let probes = match system {
-            System::Linux => &self.options.probes,
-            System::Esxi => &self.options.esxi,
-        };
         let sampling = async {
-            match system {
+            match link.system() {
                 System::Linux => {
                     sampler::run(link, self.options.period, &self.outlet, samples, sequence, &turns, &delivered).await
                 }
@@ -177,7 +190,7 @@ impl<C: Connector> Poller<C> {
                 &why,
                 "it is tried again by itself",
             ))),
-            failure = rounds::run(link, probes, &self.outlet, sequence, &turns, &delivered, &read_now) => {
+            failure = rounds::run(link, standing, &self.outlet, sequence, &turns, &delivered, &read_now) => {
                 SessionEnd::Failed(failure)
             }
             never = sampling => never,

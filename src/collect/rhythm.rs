@@ -1,66 +1,18 @@
-//! How often what is read of an ESXi host, where its probes' paces alone would cost too much: each command there takes
-//! most of a second. Of some probes a few cheap sources lead: only they are read often, and what they said the last time
-//! of the others stands, with its own time, until one that leads says something else or the slow pace has come round. A
-//! change in one probe also brings on those whose values hang on it.
+//! What the rhythm of a probe ([`crate::probe::Rhythm`]) means for its reads: only the sources that lead are read often,
+//! and what the others said the last time stands, with its own time, until one that leads says something else or the slow
+//! pace has come round. A change in one probe also brings on those whose values hang on it.
 
 use std::time::Duration;
 
 use crate::fabric::{Observation, Outcome};
-use crate::probe::{Probe, Source};
-
-/// What is particular about one probe.
-#[derive(Debug)]
-struct Rhythm {
-    probe: &'static str,
-    /// The sources that lead; none: the probe is read whole.
-    leading: &'static [&'static str],
-    /// Its period in seconds, where that is not the one of its pace.
-    every: Option<u64>,
-    /// The probes to read when this one says something else.
-    then: &'static [&'static str],
-}
-
-/// The period of what presses, in seconds. On a host whose commands take long nothing comes round as often: what is
-/// latest by its own period comes first, so there only the ratio of the periods counts.
-pub const PRESSING: u64 = 15;
+use crate::probe::{Probe, Rhythm, Source};
 
 /// The period of all sources of a probe of which some lead: what else there is seldom changes without them.
-const WHOLE: Duration = Duration::from_secs(450);
-
-const fn leading(probe: &'static str, leading: &'static [&'static str], then: &'static [&'static str]) -> Rhythm {
-    Rhythm { probe, leading, every: Some(PRESSING), then }
-}
-
-const fn every(probe: &'static str, seconds: u64) -> Rhythm {
-    Rhythm { probe, leading: &[], every: Some(seconds), then: &[] }
-}
-
-const RHYTHMS: &[Rhythm] = &[
-    leading("esxi.rdma", &["esxi.rdma-devices"], &["esxi.nics", "esxi.dcb"]),
-    leading("esxi.nics", &["esxi.nic-list"], &["esxi.rdma", "esxi.dcb", "esxi.net-dvs", "esxi.vswitches"]),
-    leading("esxi.vms", &["esxi.vm-processes"], &["esxi.vm-config", "esxi.vmx", "esxi.net-dvs"]),
-    leading("esxi.advanced-settings", &["esxi.pvrdma-vmknic"], &[]),
-    leading("esxi.pci", &["esxi.pci-passthrough", "esxi.pci-kernel-settings"], &["esxi.rdma", "esxi.nics"]),
-    every("esxi.dcb", PRESSING),
-    every("esxi.firewall", PRESSING),
-    every("esxi.net-dvs", PRESSING),
-    every("esxi.vmkernel-log", PRESSING),
-    // Counters move all the time, and are many commands.
-    every("esxi.rdma-statistics", 60),
-    every("esxi.nic-private-statistics", 60),
-    every("esxi.nic-statistics", 120),
-    // The ports of switches are seen by `net-dvs` at little cost.
-    every("esxi.vswitches", 300),
-    every("esxi.vmknics", 300),
-];
-
-fn of(probe: &str) -> Option<&'static Rhythm> {
-    RHYTHMS.iter().find(|rhythm| rhythm.probe == probe)
-}
+const WHOLE: Duration = Duration::from_mins(6);
 
 /// The period of the leading sources, or of the whole probe where none leads.
 pub fn period(probe: &Probe) -> Duration {
-    Duration::from_secs(of(probe.name).and_then(|rhythm| rhythm.every).unwrap_or(probe.pace.seconds()))
+    Duration::from_secs(probe.rhythm.every.unwrap_or(probe.pace.seconds()))
 }
 
 /// The period of all sources together.
@@ -68,19 +20,19 @@ pub fn period_of_all(probe: &Probe) -> Duration {
     if has_leading(probe) { WHOLE } else { period(probe) }
 }
 
+/// True for a probe that presses.
+pub fn presses(probe: &Probe) -> bool {
+    period(probe) <= Duration::from_secs(Rhythm::PRESSES)
+}
+
 /// True for a probe of which some sources lead.
 pub fn has_leading(probe: &Probe) -> bool {
-    of(probe.name).is_some_and(|rhythm| !rhythm.leading.is_empty())
+    !probe.rhythm.leading.is_empty()
 }
 
 /// True for a source that is read each time.
 pub fn is_leading(probe: &Probe, source: &Source) -> bool {
-    of(probe.name).is_none_or(|rhythm| rhythm.leading.is_empty() || rhythm.leading.contains(&source.name))
-}
-
-/// The probes whose values hang on those of this one.
-pub fn hang_on(probe: &Probe) -> &'static [&'static str] {
-    of(probe.name).map_or(&[], |rhythm| rhythm.then)
+    !has_leading(probe) || probe.rhythm.leading.contains(&source.name)
 }
 
 /// True if what leads says something else than before; `before` and `now` stand in the order of the probe's sources.
@@ -110,17 +62,19 @@ mod tests {
 
     #[test]
     fn every_name_is_that_of_a_probe_or_of_its_source() {
-        let probe = |name: &str| PROBES.iter().find(|probe| probe.name == name);
-        for rhythm in RHYTHMS {
-            let own = probe(rhythm.probe).expect("a probe");
-            for name in rhythm.leading {
+        for own in PROBES {
+            let Rhythm { leading, then, .. } = own.rhythm;
+            for name in leading {
                 assert!(own.sources.iter().any(|source| source.name == *name), "{name}");
             }
-            assert!(rhythm.leading.len() < own.sources.len(), "something follows: {}", rhythm.probe);
-            assert_eq!(has_leading(own), !rhythm.leading.is_empty());
-            assert!(rhythm.leading.is_empty() || period(own) < period_of_all(own), "{}", rhythm.probe);
-            assert!(rhythm.then.iter().all(|name| *name != rhythm.probe && probe(name).is_some()), "{rhythm:?}");
+            assert!(leading.is_empty() || leading.len() < own.sources.len(), "something follows: {own:?}");
+            assert!(leading.is_empty() || period(own) < period_of_all(own), "{own:?}");
+            let is_probe = |name: &str| name != own.name && PROBES.iter().any(|probe| probe.name == name);
+            assert!(then.iter().all(|name| is_probe(name)), "{then:?}");
         }
+        let leading: Vec<&str> = PROBES.iter().filter(|probe| has_leading(probe)).map(|probe| probe.name).collect();
+        assert_eq!(leading, ["esxi.pci", "esxi.rdma", "esxi.nics", "esxi.vms", "esxi.advanced-settings"]);
+        assert_eq!(PROBES.iter().filter(|probe| presses(probe)).count(), 9);
     }
 
     #[test]

@@ -136,13 +136,24 @@ impl Arrived {
     }
 }
 
+/// A probe that is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// Its name.
+    pub probe: &'static str,
+    /// True if one of its sources did not answer in time.
+    pub late: bool,
+    /// How long the reads of its sources took.
+    pub took: Duration,
+}
+
 /// What became of one round.
 #[derive(Debug)]
 pub struct RoundEnd {
     /// How the batch as a whole ended.
     pub result: Result<(), BatchError>,
-    /// Names of the probes that are done, each with whether one of its sources did not answer in time.
-    pub read: Vec<(&'static str, bool)>,
+    /// The probes that are done.
+    pub read: Vec<Done>,
     /// Names of the probes that were not, or not all, read.
     pub unread: Vec<&'static str>,
     /// Names of the probes of which what leads says something else than before, and whose report was held back: the rest
@@ -195,7 +206,12 @@ pub async fn round_of<L: Link>(
                     Piece::Read(_, arrived) => arrived.section.outcome == Outcome::TimedOut,
                     Piece::Stands(_) => false,
                 };
-                read.push((probe.name, parts.iter().any(is_late)));
+                let took = |piece: &Piece| match piece {
+                    Piece::Read(_, arrived) => arrived.duration,
+                    Piece::Stands(_) => None,
+                };
+                let (late, took) = (parts.iter().any(is_late), parts.iter().filter_map(took).sum());
+                read.push(Done { probe: probe.name, late, took });
                 done.insert(place);
                 let Some(report) = report(target, sequence, *probe, parts).await else { continue };
                 let is_news = kept.or(before).is_some_and(|before| {

@@ -8,18 +8,18 @@ use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::kind::System;
 use super::link::{BatchError, Failure, Link};
 use super::outlet::Outlet;
 use super::privilege::News;
 use super::rhythm;
 use super::round::{Due, round_of};
 pub use super::round::{RoundEnd, round, saved_report, unread_report};
-use super::schedule::{Part, Schedule};
+use super::schedule::Part;
 use super::setback::{fatal, incomplete, refused};
+use super::standing::Standing;
 use super::turns::Turns;
 use crate::app::Severity;
-use crate::fabric::{Observation, Report, SourceId, Text};
+use crate::fabric::{Report, SourceId, Text};
 use crate::probe::Probe;
 
 /// A channel that was closed just now may still count on the target: how often and how long to wait for it.
@@ -65,7 +65,7 @@ impl Sequence {
 /// Reads what is due, for as long as the connection lives or until nothing sensible can come of it any more: why.
 pub async fn run<L: Link>(
     link: &L,
-    probes: &[Probe],
+    standing: &mut Standing,
     outlet: &Outlet,
     sequence: &Sequence,
     turns: &Turns,
@@ -73,49 +73,42 @@ pub async fn run<L: Link>(
     read_now: &Notify,
 ) -> Failure {
     let target = outlet.target();
-    let start = Instant::now();
-    let mut schedule = match link.system() {
-        System::Linux => Schedule::new(probes),
-        System::Esxi => Schedule::sparing(probes),
-    };
+    let probes = Arc::clone(&standing.probes);
     let mut failures = 0;
     let mut refusals = 0;
     let mut has_read = false;
     // The same trouble in every batch is one event, not one a second.
     let mut told = String::new();
-    // What was read last of probes of which some sources lead.
-    let mut kept: BTreeMap<&'static str, Vec<Arc<Observation>>> = BTreeMap::new();
     loop {
         let wait = async {
-            match schedule.next() {
-                Some(due) => sleep_until(start + due).await,
+            match standing.next() {
+                Some(due) => sleep_until(due).await,
                 None => std::future::pending().await,
             }
         };
         let asked = tokio::select! {
             () = wait => false,
-            () = read_now.notified() => {
-                schedule.read_all(start.elapsed());
-                true
-            }
+            () = read_now.notified() => true,
         };
         if asked {
+            standing.schedule.read_all();
             link.try_again();
         }
         let turn = turns.for_batch().await;
-        let began = start.elapsed();
+        let began = standing.now();
         let mut due = Vec::new();
         let mut taken = Vec::new();
-        for index in schedule.take(began) {
-            let Some((probe, part)) = schedule.item(index).and_then(|(place, part)| Some((probes.get(place)?, part)))
+        for index in standing.schedule.take(began) {
+            let Some((probe, part)) =
+                standing.schedule.item(index).and_then(|(place, part)| Some((probes.get(place)?, part)))
             else {
                 continue;
             };
             if !asked && delivered.is_fresh(probe) {
-                schedule.read(index, began, false);
+                standing.schedule.read(index, began, Duration::ZERO, false);
                 continue;
             }
-            let before = kept.get(probe.name).map(Vec::as_slice);
+            let before = standing.kept.get(probe.name).map(Vec::as_slice);
             taken.push((index, probe.name));
             due.push(match part {
                 Part::Whole => Due { probe, kept: None, before },
@@ -144,27 +137,29 @@ pub async fn run<L: Link>(
         };
         let (end, ()) = tokio::join!(reading, forward);
         drop(turn);
-        for (name, late) in &end.read {
-            for (index, _) in taken.iter().filter(|(_, taken)| taken == name) {
-                schedule.read(*index, began, *late);
+        for done in &end.read {
+            for (index, _) in taken.iter().filter(|(_, taken)| *taken == done.probe) {
+                let took = standing.in_its_time(done.took);
+                standing.schedule.read(*index, began, took, done.late);
             }
         }
-        schedule.ended(began, start.elapsed());
+        let now = standing.now();
+        standing.schedule.ended(began, now);
         for (name, observations) in fresh {
             if rhythm::may_stand(observations.iter().map(|seen| &**seen)) {
-                kept.insert(name, observations);
+                standing.kept.insert(name, observations);
             } else {
-                kept.remove(name);
+                standing.kept.remove(name);
             }
         }
         let place = |name: &str| probes.iter().position(|probe| probe.name == name);
         for name in end.changed.iter().chain(&end.moved) {
             let Some(own) = place(name) else { continue };
             if end.changed.contains(name) {
-                schedule.hurry(own);
+                standing.schedule.hurry(own);
             }
-            for other in rhythm::hang_on(&probes[own]).iter().filter_map(|name| place(name)) {
-                schedule.hurry(other);
+            for other in probes[own].rhythm.then.iter().filter_map(|name| place(name)) {
+                standing.schedule.hurry(other);
             }
         }
         has_read |= !end.read.is_empty();

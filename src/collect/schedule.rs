@@ -1,14 +1,17 @@
-//! What is due when. Pure: time comes in as the time since the connection came up.
+//! What is due when. Pure: time comes in as the time since the target was first connected.
 //!
 //! What is read together is an item: a probe, or on a host that is to be spared the sources of a probe that lead (see
-//! [`super::rhythm`]). There not all that is due can be read at once: what is latest, measured by its own period, comes
-//! first, so that nothing starves and what has a short period comes round more often.
+//! [`super::rhythm`]). There not all that is due can be read at once. What presses is read first, then what was never read,
+//! and else what is latest, measured by its own period, so that nothing starves and what has a short period comes round
+//! more often. How much of it, and when, says the [`Governor`].
 
 use std::time::Duration;
 
-use super::governor::{self, Governor};
+use super::governor::{self, Cause, Governor};
 use super::rhythm;
-use crate::probe::{Pace, Probe};
+use crate::probe::{Pace, Probe, Turn};
+
+mod choice;
 
 /// What is due this soon is read with what is due now, so that one batch serves both.
 const TOGETHER: Duration = Duration::from_millis(500);
@@ -22,11 +25,17 @@ const AFTER_LATE: Duration = Duration::from_mins(1);
 /// While a host is under load, what is least pressing may become this many times its period old.
 const OLDEST_UNDER_LOAD: u32 = 4;
 
-/// When everything was read at once and that took this long, what presses is read once more: it was the first.
-const LONG_PASS: Duration = Duration::from_secs(20);
+/// A connection that was down for so long may be one to a host that was started anew, or to another one.
+const LONG_AWAY: Duration = Duration::from_mins(1);
 
-/// That costs less than one part in so many of what all of it does.
-const LITTLE: usize = 3;
+/// How soon after the last time what comes first is not read at once again.
+const OFTEN: Duration = Duration::from_mins(20);
+
+/// What a command takes as long as none was seen.
+const A_COMMAND: Duration = Duration::from_millis(700);
+
+/// What an item takes follows shorter reads by one part in so many, and longer ones at once.
+const FOLLOWS: u32 = 4;
 
 /// How a probe is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,24 +53,52 @@ struct Item {
     probe: usize,
     part: Part,
     /// What comes first where everything is read.
+    turn: Turn,
     pace: Pace,
+    presses: bool,
     period: Duration,
     cost: usize,
+    /// How long its last reads took.
+    takes: Option<Duration>,
     /// Never as long as there is nothing that it could lead.
     due: Duration,
     late: bool,
     /// When it was read last.
     read: Option<Duration>,
+    /// True after the first batch that was to read it.
+    tried: bool,
 }
 
 impl Item {
+    fn whole(place: usize, probe: &Probe) -> Self {
+        Self {
+            probe: place,
+            part: Part::Whole,
+            turn: probe.rhythm.turn,
+            pace: probe.pace,
+            presses: rhythm::presses(probe),
+            period: Duration::from_secs(probe.pace.seconds()),
+            cost: governor::cost(probe.sources),
+            takes: None,
+            due: Duration::ZERO,
+            late: false,
+            read: None,
+            tried: false,
+        }
+    }
+
+    /// True for what no batch was to read yet.
+    fn is_new(&self) -> bool {
+        self.part == Part::Whole && !self.tried
+    }
+
     /// How late it is at `now`, in thousandths of its period.
     fn lateness(&self, now: Duration) -> u128 {
         now.saturating_sub(self.due).as_millis() * 1000 / self.period.as_millis().max(1)
     }
 }
 
-/// When each thing of one connection is due.
+/// When each thing of one target is due.
 #[derive(Debug)]
 pub struct Schedule {
     items: Vec<Item>,
@@ -70,47 +107,54 @@ pub struct Schedule {
     governor: Option<Governor>,
     /// What the batch that runs now reads.
     taken: Vec<usize>,
-    /// When everything began to be read at once, for as long as that goes on.
-    passing: Option<Duration>,
+    /// When it began.
+    began: Duration,
+    /// When something was read for the first time last.
+    news: Duration,
+    /// When it was connected anew last.
+    fresh: Duration,
+    /// Commands that were read, and how long they took.
+    seen: (usize, Duration),
 }
 
 impl Schedule {
     /// Everything is due at once.
     pub fn new(probes: &[Probe]) -> Self {
-        let items = probes.iter().enumerate().map(|(place, probe)| Item {
-            probe: place,
-            part: Part::Whole,
-            pace: probe.pace,
-            period: Duration::from_secs(probe.pace.seconds()),
-            cost: governor::cost(probe.sources),
-            due: Duration::ZERO,
-            late: false,
-            read: None,
-        });
-        Self { items: items.collect(), not_before: Duration::ZERO, governor: None, taken: Vec::new(), passing: None }
+        let items = probes.iter().enumerate().map(|(place, probe)| Item::whole(place, probe)).collect();
+        Self {
+            items,
+            not_before: Duration::ZERO,
+            governor: None,
+            taken: Vec::new(),
+            began: Duration::ZERO,
+            news: Duration::ZERO,
+            fresh: Duration::ZERO,
+            seen: (0, Duration::ZERO),
+        }
     }
 
-    /// The same for a target that is to be spared: a tenth of its time is for reads, a few probes a batch.
+    /// The same for a target that is to be spared: a few probes a batch, and a rest after each.
     pub fn sparing(probes: &[Probe]) -> Self {
         let mut schedule = Self::new(probes);
         for (place, probe) in probes.iter().enumerate() {
-            schedule.items[place].period = rhythm::period_of_all(probe);
+            let whole = &mut schedule.items[place];
+            whole.period = rhythm::period_of_all(probe);
             if rhythm::has_leading(probe) {
-                schedule.items[place].pace = Pace::Medium;
+                whole.pace = Pace::Medium;
+                whole.presses = false;
                 schedule.items.push(Item {
-                    probe: place,
                     part: Part::Leading,
                     pace: Pace::Medium,
                     period: rhythm::period(probe),
                     cost: governor::cost(probe.sources.iter().filter(|source| rhythm::is_leading(probe, source))),
                     due: Duration::MAX,
-                    late: false,
-                    read: None,
+                    ..Item::whole(place, probe)
                 });
             }
         }
-        schedule.governor = Some(Governor::new(schedule.wholes()));
-        schedule.passing = Some(Duration::ZERO);
+        let mut governor = Governor::default();
+        governor.want(schedule.wholes(), Cause::Fresh);
+        schedule.governor = Some(governor);
         schedule
     }
 
@@ -123,16 +167,31 @@ impl Schedule {
         self.items.get(index).map(|item| (item.probe, item.part))
     }
 
-    /// When the next batch starts; `None` if there is nothing to read.
-    pub fn next(&self) -> Option<Duration> {
-        let rest = self.governor.as_ref().map_or(self.not_before, Governor::not_before);
-        self.items.iter().map(|item| item.due).min().map(|due| due.max(rest))
+    /// When the next batch starts, from `now` on; `None` if there is nothing to read.
+    pub fn next(&self, now: Duration) -> Option<Duration> {
+        let due = self.items.iter().map(|item| item.due).min()?;
+        let Some(governor) = &self.governor else { return Some(due.max(self.not_before)) };
+        let mut at = due.max(now);
+        // What comes first may be another thing by then.
+        for _ in 0..self.items.len() {
+            let Some((&first, _)) = self.wanted(governor, at).split_first() else { break };
+            let then = governor.not_before(at, self.length(&[first]), governor.cause(first));
+            if then <= at {
+                break;
+            }
+            at = then;
+        }
+        Some(at)
     }
 
     /// The items to read at `now`: the most pressing ones first, and those that did not answer in time last, so that they
-    /// hold up none of the others.
+    /// hold up none of the others. None if it is too early.
     pub fn take(&mut self, now: Duration) -> Vec<usize> {
-        self.taken = if self.governor.is_some() { self.take_sparing(now) } else { self.take_all(now) };
+        self.taken = match &self.governor {
+            Some(governor) => self.batch(governor, now),
+            None => self.take_all(now),
+        };
+        self.began = now;
         self.taken.clone()
     }
 
@@ -146,56 +205,71 @@ impl Schedule {
         due
     }
 
-    /// Of what is due as much as one batch may read, the latest first. What is read without a rest goes by pace alone.
-    fn take_sparing(&self, now: Duration) -> Vec<usize> {
-        let Some(governor) = &self.governor else { return Vec::new() };
-        let mut due = self.due(now);
-        due.retain(|&index| governor.is_in_pass(index));
-        due.sort_by_key(|&index| {
-            let item = &self.items[index];
-            let lateness = if governor.is_passing() { 0 } else { item.lateness(now) };
-            (item.late, std::cmp::Reverse(lateness), item.pace, item.part == Part::Leading)
-        });
-        // What is read whole leads, too.
-        let mut wholes = Vec::new();
-        due.retain(|&index| {
-            let Item { probe, part, .. } = self.items[index];
-            if part == Part::Whole {
-                wholes.push(probe);
-            }
-            part == Part::Whole || !wholes.contains(&probe)
-        });
-        let most = if governor.is_passing() { governor::MOST_COST } else { governor::STEADY_COST };
-        due.truncate(governor::part(due.iter().map(|&index| self.items[index].cost), most));
-        due
+    /// How long it takes to read these, by all that is known.
+    fn length(&self, indices: &[usize]) -> Duration {
+        let (commands, took) = self.seen;
+        let command = u32::try_from(commands).ok().and_then(|commands| took.checked_div(commands)).unwrap_or(A_COMMAND);
+        let of = |item: &Item| item.takes.unwrap_or_else(|| command * u32::try_from(item.cost).unwrap_or(u32::MAX));
+        indices.iter().map(|&index| of(&self.items[index])).sum()
     }
 
     /// Everything is due now, whatever rest the target was promised: somebody asked.
-    pub fn read_all(&mut self, now: Duration) {
+    pub fn read_all(&mut self) {
         let wholes = self.wholes();
         for &index in &wholes {
             self.items[index].due = Duration::ZERO;
         }
         self.not_before = Duration::ZERO;
         if let Some(governor) = &mut self.governor {
-            governor.read_all(wholes);
-            self.passing = Some(now);
+            governor.want(wholes, Cause::Asked);
         }
     }
 
-    /// Something changed on which this probe hangs: it is read next, all of it.
+    /// Something changed on which this probe hangs: it is read next, all of it, and at once where the target can bear it.
     pub fn hurry(&mut self, probe: usize) {
         let whole = self.items.iter().position(|item| item.probe == probe && item.part == Part::Whole);
         let Some((index, item)) = whole.and_then(|index| Some((index, self.items.get_mut(index)?))) else { return };
         item.due = Duration::ZERO;
         if let Some(governor) = &mut self.governor {
-            governor.hurry(index);
+            governor.want([index], Cause::Changed);
         }
     }
 
-    /// An item was read in the batch that began at `began`; `late` if it did not answer in time.
-    pub fn read(&mut self, index: usize, began: Duration, late: bool) {
-        let Some(&Item { probe, part, .. }) = self.items.get(index) else { return };
+    /// The connection to a target that is to be spared ended: so did the batch that ran.
+    pub fn broken_off(&mut self, now: Duration) {
+        if !self.taken.is_empty() {
+            self.ended(self.began, now);
+        }
+    }
+
+    /// It is up again after such a time. A short one changes nothing; after a long one everything is due, and what comes
+    /// first is read first again. What the target is owed it is owed still.
+    pub fn connected_again(&mut self, now: Duration, away: Duration) {
+        if away < LONG_AWAY {
+            return;
+        }
+        let is_often = now < self.fresh + OFTEN;
+        for item in &mut self.items {
+            item.due = if item.part == Part::Leading { Duration::MAX } else { item.due.min(now) };
+        }
+        let mut first = self.wholes();
+        first.retain(|&index| self.items[index].turn == Turn::First);
+        // A link that drops again and again leaves time for the rest.
+        if let Some(governor) = self.governor.as_mut().filter(|_| !is_often) {
+            governor.want(first, Cause::Fresh);
+            self.fresh = now;
+        }
+    }
+
+    /// An item was read in the batch that began at `began`, which took so long; `late` if it did not answer in time.
+    pub fn read(&mut self, index: usize, began: Duration, took: Duration, late: bool) {
+        let Some(own) = self.items.get_mut(index) else { return };
+        own.takes = Some(match own.takes {
+            Some(takes) if takes > took => takes.saturating_sub(takes.saturating_sub(took) / FOLLOWS),
+            _ => took,
+        });
+        self.seen = (self.seen.0.saturating_add(own.cost), self.seen.1 + took);
+        let &mut Item { probe, part, .. } = own;
         for item in self.items.iter_mut().filter(|item| item.probe == probe) {
             if item.part == part || item.part == Part::Leading {
                 item.due = began + if late { item.period.max(AFTER_LATE) } else { item.period };
@@ -208,8 +282,19 @@ impl Schedule {
     /// A batch ended. A target on which it took long gets at least as long a rest.
     pub fn ended(&mut self, began: Duration, now: Duration) {
         self.not_before = now + REST.max(now.saturating_sub(began));
+        let taken = std::mem::take(&mut self.taken);
+        for &index in &taken {
+            let item = &mut self.items[index];
+            if item.is_new() {
+                self.news = now;
+            }
+            item.tried = true;
+        }
         let Some(governor) = &mut self.governor else { return };
-        governor.ended(std::mem::take(&mut self.taken), began, now);
+        let is_new = self.items.iter().any(Item::is_new);
+        governor.ended(taken, began, now, if is_new { governor::FIRST_REST } else { governor::REST });
+        self.end_pass(now);
+        let Some(governor) = &self.governor else { return };
         if governor.is_loaded() {
             for item in &mut self.items {
                 let Some(read) = item.read.filter(|_| item.pace == Pace::Slow) else { continue };
@@ -217,37 +302,21 @@ impl Schedule {
                 item.due = item.due.max((now + item.period).min(oldest));
             }
         }
-        if !governor.is_passing()
-            && let Some(since) = self.passing.take()
-            && now.saturating_sub(since) >= LONG_PASS
-        {
-            self.press_again();
-        }
     }
 
-    /// What presses is read once more, if it is little of everything.
-    fn press_again(&mut self) {
-        let leads = |probe: usize| self.items.iter().any(|item| item.probe == probe && item.part == Part::Leading);
-        let pressing: Vec<usize> = (0..self.items.len())
-            .filter(|&index| {
-                let item = &self.items[index];
-                let is_pressing = item.period <= Duration::from_secs(rhythm::PRESSING);
-                is_pressing && item.due < Duration::MAX && (item.part == Part::Leading || !leads(item.probe))
-            })
-            .collect();
-        let cost = |indices: &[usize]| indices.iter().map(|&index| self.items[index].cost).sum::<usize>();
-        if cost(&pressing) * LITTLE >= cost(&self.wholes()) {
-            return;
-        }
-        for &index in &pressing {
-            self.items[index].due = Duration::ZERO;
-        }
-        if let Some(governor) = &mut self.governor {
-            governor.read_all(pressing);
+    /// Once nothing more fits in, the rest of what a fresh connection wants waits for its turn, so that what the target
+    /// was spared is not used up again as soon as it is given.
+    fn end_pass(&mut self, now: Duration) {
+        let Some(governor) = &self.governor else { return };
+        let fits =
+            |index: usize| governor.cause(index) == Some(Cause::Fresh) && governor.may_cut(now, self.length(&[index]));
+        if !(0..self.items.len()).any(fits)
+            && let Some(governor) = &mut self.governor
+        {
+            governor.end_fresh();
         }
     }
 }
 
 #[cfg(test)]
-#[path = "schedule_tests.rs"]
 mod tests;

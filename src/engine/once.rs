@@ -219,7 +219,7 @@ mod tests {
 
     use super::*;
     use crate::collect::testing::{Act, Behaviour, Fake, FakeConnector};
-    use crate::probe::{Pace, Read, Source, Word};
+    use crate::probe::{Pace, Read, Rhythm, Source, Word};
 
     const PROBES: &[Probe] = &[
         Probe {
@@ -227,6 +227,7 @@ mod tests {
             title: "",
             privilege_adds: "",
             pace: Pace::Slow,
+            rhythm: Rhythm::PACE,
             sources: &[Source {
                 name: "test.slow",
                 read: Read::Command { argv: &[Word::Plain("sleep"), Word::Plain("0.2")], keep: None },
@@ -238,6 +239,7 @@ mod tests {
             title: "",
             privilege_adds: "",
             pace: Pace::Fast,
+            rhythm: Rhythm::PACE,
             sources: &[Source { name: "test.uptime", read: Read::Files(&["/proc/uptime"]) }],
             parse: |_| vec![],
         },

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::app::Problem;
 use crate::collect::connectors::Resolve;
+use crate::collect::standing::Sparing;
 use crate::fabric::TargetId;
 use crate::probe::privilege::Become;
 use crate::probe::{Probe, esxi, linux};
@@ -61,10 +62,17 @@ pub struct Options {
     pub esxi: Arc<[Probe]>,
     /// Time between two samples.
     pub period: Duration,
+    /// How ESXi hosts are spared.
+    pub sparing: Sparing,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { probes: Arc::from(linux::PROBES), esxi: Arc::from(esxi::PROBES), period: Duration::from_secs(1) }
+        Self {
+            probes: Arc::from(linux::PROBES),
+            esxi: Arc::from(esxi::PROBES),
+            period: Duration::from_secs(1),
+            sparing: Sparing::default(),
+        }
     }
 }

@@ -134,8 +134,8 @@ impl EngineHandle {
     fn poll<C: Connector>(&self, on: &tokio::runtime::Handle, id: TargetId, connector: C) {
         let (sender, commands) = mpsc::channel(WAITING_COMMANDS);
         let cancelled = self.cancelled.child_token();
-        let Options { probes, esxi, period } = self.options.clone();
-        let options = poller::Options { probes, esxi, period };
+        let Options { probes, esxi, period, sparing } = self.options.clone();
+        let options = poller::Options { probes, esxi, period, sparing };
         let poller = Poller::new(id.clone(), connector, options, self.messages.clone(), commands, cancelled.clone());
         self.tasks.spawn_on(poller.run(), on);
         self.followed().insert(id, Followed { commands: sender, cancelled });
@@ -225,13 +225,14 @@ mod tests {
     use super::*;
     use crate::app::Problem;
     use crate::probe::privilege::Become;
-    use crate::probe::{Pace, Probe, Read, Source};
+    use crate::probe::{Pace, Probe, Read, Rhythm, Source};
 
     const PROBES: &[Probe] = &[Probe {
         name: "test.uptime",
         title: "",
         privilege_adds: "",
         pace: Pace::Slow,
+        rhythm: Rhythm::PACE,
         sources: &[Source { name: "test.uptime", read: Read::Files(&["/proc/uptime"]) }],
         parse: |_| vec![],
     }];

@@ -10,6 +10,7 @@ pub mod linux;
 mod listing;
 pub mod logs;
 pub mod privilege;
+mod rhythm;
 #[cfg(test)]
 pub mod testing;
 pub mod vmx;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 use crate::fabric::{Fact, Observation, SourceId};
 pub use listing::{CLOCK, ITEM, Listing, MORE, MOST_ITEMS, STATUS};
 use privilege::Needs;
+pub use rhythm::{Rhythm, Turn};
 
 /// How often a probe is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -209,6 +211,8 @@ pub struct Probe {
     pub privilege_adds: &'static str,
     /// How often it is due.
     pub pace: Pace,
+    /// The same on a host that is to be spared.
+    pub rhythm: Rhythm,
     /// What it reads.
     pub sources: &'static [Source],
     /// What it makes of that.

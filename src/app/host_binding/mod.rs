@@ -3,6 +3,7 @@
 
 mod compare;
 mod one;
+mod unread;
 pub(super) mod unused;
 
 use super::condition::{self, Gravity};

@@ -3,7 +3,7 @@
 use super::super::condition::Gravity;
 use super::super::model::Model;
 use super::super::table::{Cell, Row, RowKey};
-use super::{cell, compare, entity_row};
+use super::{cell, compare, entity_row, unread};
 use crate::fabric::{Attribute as A, Attribute, Entity, EntityId, State, TargetId, Value};
 use crate::probe::esxi::reboot;
 
@@ -89,6 +89,7 @@ pub(super) fn sections(model: &Model, host: &TargetId) -> Vec<(String, Vec<Row>)
         titled("NUMA nodes", list(|entity| matches!(entity, Entity::NumaNode(_)), &[])),
         titled("Files", list(|entity| matches!(entity, Entity::FileLine { .. }), &[A::FileText])),
         titled("Software", list(|entity| matches!(entity, Entity::Package(_)), &[A::Version])),
+        titled("Not read yet", unread::rows(model, host)),
     ]
 }
 

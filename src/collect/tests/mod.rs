@@ -16,10 +16,11 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::poller::{Command, Options, Poller};
+use super::standing::Sparing;
 use super::testing::FakeConnector;
 use crate::app::{Connection, Message};
 use crate::fabric::{Fact, Observation, TargetId};
-use crate::probe::{Pace, Probe, Read, Source, Word};
+use crate::probe::{Pace, Probe, Read, Rhythm, Source, Word};
 
 /// One fact for each source: that it was read.
 fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
@@ -38,6 +39,7 @@ const PROBES: &[Probe] = &[
         title: "two sources",
         privilege_adds: "",
         pace: Pace::Fast,
+        rhythm: Rhythm::PACE,
         sources: &[
             Source {
                 name: "test.echo",
@@ -52,6 +54,7 @@ const PROBES: &[Probe] = &[
         title: "a program that is not there",
         privilege_adds: "",
         pace: Pace::Slow,
+        rhythm: Rhythm::PACE,
         sources: &[Source {
             name: "test.missing",
             read: Read::Command { argv: &[Word::Plain("no-such-program-here")], keep: None },
@@ -81,7 +84,8 @@ impl Rig {
         let (sender, messages) = mpsc::channel(64);
         let (commands, received) = mpsc::channel(4);
         let cancelled = CancellationToken::new();
-        let options = Options { probes: Arc::from(probes), esxi: Arc::from(probes), period };
+        let options =
+            Options { probes: Arc::from(probes), esxi: Arc::from(probes), period, sparing: Sparing::default() };
         let poller = Poller::new(TargetId::new("t"), connector, options, sender, received, cancelled.clone());
         Self { messages, commands, cancelled, task: tokio::spawn(poller.run()) }
     }

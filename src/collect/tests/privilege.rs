@@ -8,11 +8,13 @@ use tokio::sync::Notify;
 
 use super::*;
 use crate::app::Severity;
+use crate::collect::kind::System;
 use crate::collect::link::{Link, Remote};
 use crate::collect::outlet::Outlet;
 use crate::collect::privilege::{Privilege, Way};
 use crate::collect::rounds::{self, Delivered, Sequence, round};
 use crate::collect::shell::ShellLink;
+use crate::collect::standing::Standing;
 use crate::collect::testing::{pair, spawn};
 use crate::collect::transport::{Exec, Input, TransportError};
 use crate::collect::turns::Turns;
@@ -265,9 +267,9 @@ async fn after_a_refusal_only_the_user_and_a_new_connection_try_again() {
     let (messages, mut received) = mpsc::channel(64);
     let outlet = Outlet::new(TargetId::new("t"), messages);
     let (turns, delivered, read_now) = (Turns::default(), Delivered::default(), Notify::new());
-    let probes: Vec<Probe> = probes().into_iter().copied().collect();
+    let mut standing = Standing::new(System::Linux, probes().into_iter().copied().collect(), Sparing::default());
     let sequence = Sequence::default();
-    let running = rounds::run(&link, &probes, &outlet, &sequence, &turns, &delivered, &read_now);
+    let running = rounds::run(&link, &mut standing, &outlet, &sequence, &turns, &delivered, &read_now);
     let watching = async {
         let mut notices = 0;
         let mut privilege = Vec::new();

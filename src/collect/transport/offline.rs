@@ -307,7 +307,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
-    use crate::probe::{Pace, Read, Word};
+    use crate::probe::{Pace, Read, Rhythm, Word};
 
     const NONCE: &str = "0badcafe";
 
@@ -317,7 +317,15 @@ mod tests {
     }
 
     const fn probe(name: &'static str, sources: &'static [Source]) -> Probe {
-        Probe { name, title: "what is told", privilege_adds: "", pace: Pace::Slow, sources, parse }
+        Probe {
+            name,
+            title: "what is told",
+            privilege_adds: "",
+            pace: Pace::Slow,
+            rhythm: Rhythm::PACE,
+            sources,
+            parse,
+        }
     }
 
     const LINUX: &[Probe] = &[

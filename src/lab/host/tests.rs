@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::hosts::DVS_ID;
+use super::vm::Vm;
 use super::*;
 use crate::diagnose::lint::{Finding, HostFunction, HostView, Passthrough, PowerOn, Severity, Subject, Verdict, lint};
 use crate::lab::guest::{data_centre_by, pvrdma_guests};

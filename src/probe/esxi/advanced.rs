@@ -7,7 +7,7 @@ use super::block::Block;
 use super::markdown;
 use super::reply::{self, Facts, command};
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
-use crate::probe::{Pace, Probe};
+use crate::probe::{Pace, Probe, Rhythm};
 
 const PVRDMA: &str = "/Net/PVRDMAVmknic";
 
@@ -17,6 +17,7 @@ pub const PROBE: Probe = Probe {
     title: "advanced settings: Net.PVRDMAVmknic and all that differ from their defaults",
     privilege_adds: "",
     pace: Pace::Medium,
+    rhythm: Rhythm::leading(&["esxi.pvrdma-vmknic"], &[]),
     sources: &[
         command!("esxi.pvrdma-vmknic", "esxcli" "system" "settings" "advanced" "list" "-o" "/Net/PVRDMAVmknic"),
         command!("esxi.advanced-changed", "esxcli" "system" "settings" "advanced" "list" "-d"),

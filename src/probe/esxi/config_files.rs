@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::fabric::observation::is_permission_error;
 use crate::fabric::{Attribute, Entity, Fact, Observation, Outcome, State, Text};
-use crate::probe::{Pace, Probe, Read, Source};
+use crate::probe::{Pace, Probe, Read, Rhythm, Source};
 
 const FILES: &[&str] = &["/etc/vmware/config", "/etc/rc.local.d/local.sh", "/etc/vmware/passthru.map"];
 
@@ -19,6 +19,7 @@ pub const PROBE: Probe = Probe {
     title: "configuration files of the host",
     privilege_adds: "",
     pace: Pace::Slow,
+    rhythm: Rhythm::PACE.last(),
     sources: &[Source { name: "esxi.config-file-lines", read: Read::Files(FILES) }],
     parse,
 };

@@ -8,7 +8,7 @@ use super::block::{self, Block};
 use super::each;
 use super::reply::{self, Facts, for_each};
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
-use crate::probe::{Pace, Probe};
+use crate::probe::{Pace, Probe, Rhythm};
 
 /// Data center bridging.
 pub const PROBE: Probe = Probe {
@@ -16,6 +16,7 @@ pub const PROBE: Probe = Probe {
     title: "data center bridging: mode, priority flow control",
     privilege_adds: "",
     pace: Pace::Medium,
+    rhythm: Rhythm::PRESSING,
     sources: &[for_each!("esxi.nic-dcb", Uplinks, "esxcli" "network" "nic" "dcb" "status" "get" "-n")],
     parse,
 };

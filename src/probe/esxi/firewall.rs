@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::reply::{self, Facts, command};
 use crate::fabric::{Attribute, Entity, Fact, Observation, Text};
-use crate::probe::{Pace, Probe};
+use crate::probe::{Pace, Probe, Rhythm};
 
 /// Rulesets.
 pub const PROBE: Probe = Probe {
@@ -12,6 +12,7 @@ pub const PROBE: Probe = Probe {
     title: "firewall rulesets",
     privilege_adds: "",
     pace: Pace::Medium,
+    rhythm: Rhythm::PRESSING,
     sources: &[command!("esxi.firewall-rulesets", "esxcli" "network" "firewall" "ruleset" "list")],
     parse,
 };

@@ -6,7 +6,7 @@ use super::address::PciAddress;
 use super::block;
 use super::reply::{self, Facts, command};
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
-use crate::probe::{Pace, Probe};
+use crate::probe::{Pace, Probe, Rhythm};
 
 /// Memory, processors, graphics.
 pub const PROBE: Probe = Probe {
@@ -14,6 +14,7 @@ pub const PROBE: Probe = Probe {
     title: "memory, NUMA nodes, processors, graphics devices",
     privilege_adds: "",
     pace: Pace::Slow,
+    rhythm: Rhythm::PACE,
     sources: &[
         command!("esxi.memory", "esxcli" "hardware" "memory" "get"),
         command!("esxi.processors", "esxcli" "hardware" "cpu" "global" "get"),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::reply::{self, Facts, command};
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
-use crate::probe::{Pace, Probe};
+use crate::probe::{Pace, Probe, Rhythm};
 
 /// Told even where they have their defaults.
 const MATTERS: &[&str] = &[
@@ -29,6 +29,7 @@ pub const PROBE: Probe = Probe {
     title: "boot-time settings of the VMkernel",
     privilege_adds: "",
     pace: Pace::Slow,
+    rhythm: Rhythm::PACE,
     sources: &[command!("esxi.kernel-setting-list", "esxcli" "system" "settings" "kernel" "list")],
     parse,
 };

@@ -8,7 +8,7 @@ use super::each;
 use super::reply::{self, Facts};
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text};
 use crate::probe::logs::{LogLine, Meaning, vmkernel, vmware};
-use crate::probe::{Keep, Listing, Pace, Probe, Read, Source, Word};
+use crate::probe::{Keep, Listing, Pace, Probe, Read, Rhythm, Source, Word};
 
 const VMKERNEL_LOG: &str = "/var/log/vmkernel.log";
 
@@ -18,6 +18,7 @@ pub const VMKERNEL: Probe = Probe {
     title: "messages of the VMkernel about RDMA and passthrough",
     privilege_adds: "",
     pace: Pace::Medium,
+    rhythm: Rhythm::PRESSING,
     sources: &[Source {
         name: "esxi.vmkernel-log-tail",
         read: Read::Command {
@@ -34,6 +35,7 @@ pub const VMWARE: Probe = Probe {
     title: "messages of VMs about passthrough, RDMA and power-on",
     privilege_adds: "",
     pace: Pace::Slow,
+    rhythm: Rhythm::PACE.last(),
     sources: &[Source {
         name: "esxi.vm-log-lines",
         read: Read::Each {

@@ -36,6 +36,7 @@ pub mod version;
 pub mod vim_dump;
 mod vm_config;
 mod vm_devices;
+mod vm_list;
 mod vmknics;
 mod vms;
 mod vmx;

@@ -8,7 +8,7 @@ use super::each;
 use super::reply::{self, Facts, command, for_each};
 use super::table::Table;
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text};
-use crate::probe::{Pace, Probe};
+use crate::probe::{Pace, Probe, Rhythm};
 
 /// Modules and their parameters.
 pub const PROBE: Probe = Probe {
@@ -16,6 +16,7 @@ pub const PROBE: Probe = Probe {
     title: "modules of the VMkernel, their whole options and parameters",
     privilege_adds: "",
     pace: Pace::Slow,
+    rhythm: Rhythm::PACE.last(),
     sources: &[
         command!("esxi.module-list", "esxcli" "system" "module" "list"),
         for_each!("esxi.module-get", Drivers, "esxcli" "system" "module" "get" "-m"),

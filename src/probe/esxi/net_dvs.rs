@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::reply::{self, Facts, command};
 use crate::fabric::{Attribute, Entity, Fact, Observation, Outcome, State, Text, Value};
-use crate::probe::{Pace, Probe};
+use crate::probe::{Pace, Probe, Rhythm};
 
 /// Ports of distributed switches.
 pub const PROBE: Probe = Probe {
@@ -14,6 +14,7 @@ pub const PROBE: Probe = Probe {
     title: "ports of distributed switches: VLAN, teaming, link, statistics",
     privilege_adds: "",
     pace: Pace::Medium,
+    rhythm: Rhythm::PRESSING,
     sources: &[command!("esxi.net-dvs-list", "net-dvs" "-l")],
     parse,
 };

@@ -9,7 +9,7 @@ use super::each::{self, Item};
 use super::reply::{self, Facts, command, for_each};
 use super::table::Table;
 use crate::fabric::{Attribute, Entity, Fact, MacAddress, Observation, State, Text, Value};
-use crate::probe::{Pace, Probe};
+use crate::probe::{Pace, Probe, Rhythm};
 
 /// Physical adapters.
 pub const PROBE: Probe = Probe {
@@ -17,6 +17,7 @@ pub const PROBE: Probe = Probe {
     title: "physical adapters: driver, firmware, link, MTU, pause",
     privilege_adds: "",
     pace: Pace::Medium,
+    rhythm: Rhythm::leading(&["esxi.nic-list"], &["esxi.rdma", "esxi.dcb", "esxi.net-dvs", "esxi.vswitches"]),
     sources: &[
         command!("esxi.nic-list", "esxcli" "network" "nic" "list"),
         command!("esxi.nic-pause", "esxcli" "network" "nic" "pauseParams" "list"),
@@ -31,6 +32,7 @@ pub const NODES: Probe = Probe {
     title: "NUMA nodes of physical adapters",
     privilege_adds: "",
     pace: Pace::Slow,
+    rhythm: Rhythm::PACE.last(),
     sources: &[crate::probe::Source {
         name: "esxi.nic-properties",
         read: crate::probe::Read::Each {

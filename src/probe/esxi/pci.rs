@@ -11,7 +11,7 @@ use super::nics;
 use super::reboot;
 use super::reply::{self, Facts, command};
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
-use crate::probe::{Pace, Probe};
+use crate::probe::{Pace, Probe, Rhythm};
 
 /// PCI functions and passthrough.
 pub const PROBE: Probe = Probe {
@@ -19,6 +19,7 @@ pub const PROBE: Probe = Probe {
     title: "PCI functions: owner, passthrough, what waits for a reboot",
     privilege_adds: "",
     pace: Pace::Slow,
+    rhythm: Rhythm::leading(&["esxi.pci-passthrough", "esxi.pci-kernel-settings"], &["esxi.rdma", "esxi.nics"]),
     sources: &[
         command!("esxi.pci-list", "esxcli" "hardware" "pci" "list"),
         command!("esxi.pci-passthrough", "esxcli" "hardware" "pci" "pcipassthru" "list"),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::reply::{self, Facts, command};
 use crate::fabric::{Attribute, Entity, Fact, Observation, PortState, State, Text, Value};
-use crate::probe::{Pace, Probe};
+use crate::probe::{Pace, Probe, Rhythm};
 
 /// RDMA devices.
 pub const PROBE: Probe = Probe {
@@ -13,6 +13,7 @@ pub const PROBE: Probe = Probe {
     title: "RDMA devices: paired uplink, state, MTU, speed, protocols, VMkernel adapters",
     privilege_adds: "",
     pace: Pace::Medium,
+    rhythm: Rhythm::leading(&["esxi.rdma-devices"], &["esxi.nics", "esxi.dcb"]),
     sources: &[
         command!("esxi.rdma-devices", "esxcli" "rdma" "device" "list"),
         command!("esxi.rdma-vmknics", "esxcli" "rdma" "device" "vmknic" "list"),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::reply::{self, Facts, command};
 use crate::fabric::{Attribute, Entity, Fact, Observation, Text};
-use crate::probe::{Pace, Probe};
+use crate::probe::{Pace, Probe, Rhythm};
 
 /// Installed software.
 pub const PROBE: Probe = Probe {
@@ -13,6 +13,7 @@ pub const PROBE: Probe = Probe {
     title: "VIBs and components",
     privilege_adds: "",
     pace: Pace::Slow,
+    rhythm: Rhythm::PACE.last(),
     sources: &[
         command!("esxi.vibs", "esxcli" "software" "vib" "list"),
         command!("esxi.components", "esxcli" "software" "component" "list"),

@@ -7,7 +7,7 @@ use super::address::PciAddress;
 use super::each;
 use super::reply::{self, Facts, command, for_each};
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text};
-use crate::probe::{Pace, Probe};
+use crate::probe::{Pace, Probe, Rhythm};
 
 /// Virtual functions.
 pub const PROBE: Probe = Probe {
@@ -15,6 +15,7 @@ pub const PROBE: Probe = Probe {
     title: "adapters with virtual functions, and who uses them",
     privilege_adds: "",
     pace: Pace::Slow,
+    rhythm: Rhythm::PACE,
     sources: &[
         command!("esxi.sriov-nics", "esxcli" "network" "sriovnic" "list"),
         for_each!("esxi.sriov-vfs", SriovUplinks, "esxcli" "network" "sriovnic" "vf" "list" "-n"),

@@ -9,17 +9,18 @@ use super::each::{self, Item};
 use super::lines;
 use super::reply::{self, Facts, argv};
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text};
-use crate::probe::{Listing, Pace, Probe, Read, Source, Word};
+use crate::probe::{Listing, Pace, Probe, Read, Rhythm, Source, Word};
 
-/// A probe of counters: one command for each thing of a listing, which is the last word of it.
+/// A probe of counters: one command for each thing of a listing, which is the last word of it. They move all the time, and
+/// are many commands.
 const fn counters(
     name: &'static str,
     title: &'static str,
-    pace: Pace,
+    (pace, seconds): (Pace, u64),
     sources: &'static [Source],
     parse: fn(&[Arc<Observation>]) -> Vec<Fact>,
 ) -> Probe {
-    Probe { name, title, privilege_adds: "", pace, sources, parse }
+    Probe { name, title, privilege_adds: "", pace, rhythm: Rhythm::every(seconds), sources, parse }
 }
 
 /// The source of such a probe. The time of each read is told with it, for the rates.
@@ -32,7 +33,7 @@ pub const RDMA: Probe = counters(
     "esxi.rdma-statistics",
     "statistics of RDMA devices (of all VMs together)",
     // Curves are made of these: among what waits for the host's time they come first.
-    Pace::Fast,
+    (Pace::Fast, 60),
     &[counted("esxi.rdma-stats", Listing::RdmaDevices, argv!["esxcli" "rdma" "device" "stats" "get" "-d"; item])],
     parse_blocks,
 );
@@ -41,7 +42,7 @@ pub const RDMA: Probe = counters(
 pub const NICS: Probe = counters(
     "esxi.nic-statistics",
     "statistics of physical adapters",
-    Pace::Fast,
+    (Pace::Fast, 120),
     &[counted("esxi.nic-stats", Listing::Uplinks, argv!["esxcli" "network" "nic" "stats" "get" "-n"; item])],
     parse_blocks,
 );
@@ -50,7 +51,7 @@ pub const NICS: Probe = counters(
 pub const PRIVATE: Probe = counters(
     "esxi.nic-private-statistics",
     "pause, flow control and errors as drivers count them",
-    Pace::Medium,
+    (Pace::Medium, 60),
     &[counted(
         "esxi.nic-privstats",
         Listing::Uplinks,

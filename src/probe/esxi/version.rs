@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::block;
 use super::reply::{self, Facts, command};
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
-use crate::probe::{Pace, Probe};
+use crate::probe::{Pace, Probe, Rhythm};
 
 /// Version and machine.
 pub const PROBE: Probe = Probe {
@@ -14,6 +14,7 @@ pub const PROBE: Probe = Probe {
     title: "version, build and release; machine and system UUID",
     privilege_adds: "",
     pace: Pace::Slow,
+    rhythm: Rhythm::PACE.first(),
     sources: &[
         command!("esxi.system-version", "esxcli" "system" "version" "get"),
         command!("esxi.vmware-v", "vmware" "-v"),

@@ -9,7 +9,7 @@ use super::reply::{self, Facts};
 use super::vim_dump::{self, Node, Object};
 use super::{vm_devices, vms};
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
-use crate::probe::{Listing, Pace, Probe, Read, Source, Word};
+use crate::probe::{Listing, Pace, Probe, Read, Rhythm, Source, Word};
 
 const fn of_vms(name: &'static str, argv: &'static [Word]) -> Source {
     Source { name, read: Read::Each { of: Listing::Vms, argv, masked: true, timed: false } }
@@ -21,6 +21,7 @@ pub const PROBE: Probe = Probe {
     title: "VMs: virtual hardware, memory reservation, firmware, devices, snapshots",
     privilege_adds: "",
     pace: Pace::Slow,
+    rhythm: Rhythm::PACE.first(),
     sources: &[
         of_vms("esxi.vm-configs", &[Word::Plain("vim-cmd"), Word::Plain("vmsvc/get.config"), Word::Item("", "")]),
         of_vms(

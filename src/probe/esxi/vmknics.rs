@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::reply::{self, Facts, command};
 use crate::fabric::{Attribute, Entity, Fact, MacAddress, Observation, State, Text, Value};
-use crate::probe::{Pace, Probe};
+use crate::probe::{Pace, Probe, Rhythm};
 
 /// VMkernel adapters.
 pub const PROBE: Probe = Probe {
@@ -14,6 +14,7 @@ pub const PROBE: Probe = Probe {
     title: "VMkernel adapters: switch, port, MTU, addresses",
     privilege_adds: "",
     pace: Pace::Medium,
+    rhythm: Rhythm::every(300),
     sources: &[
         command!("esxi.vmknic-list", "esxcli" "network" "ip" "interface" "list"),
         command!("esxi.vmknic-addresses", "esxcli" "network" "ip" "interface" "ipv4" "get"),

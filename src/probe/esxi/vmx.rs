@@ -7,7 +7,7 @@ use super::each::{self, Item};
 use super::reply::{self, Facts};
 use super::vms::{self, Shared};
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text};
-use crate::probe::{Listing, Pace, Probe, Read, Source, Word};
+use crate::probe::{Listing, Pace, Probe, Read, Rhythm, Source, Word};
 
 /// The source of the files, all of a host in one observation.
 pub const FILES: &str = "esxi.vmx-files";
@@ -18,6 +18,7 @@ pub const PROBE: Probe = Probe {
     title: "VMX files",
     privilege_adds: "",
     pace: Pace::Slow,
+    rhythm: Rhythm::PACE,
     sources: &[Source {
         name: FILES,
         read: Read::Each {

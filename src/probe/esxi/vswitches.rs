@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::block::Block;
 use super::reply::{self, Facts, command};
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
-use crate::probe::{Pace, Probe};
+use crate::probe::{Pace, Probe, Rhythm};
 
 /// Virtual switches.
 pub const PROBE: Probe = Probe {
@@ -15,6 +15,7 @@ pub const PROBE: Probe = Probe {
     title: "virtual switches, port groups, ports",
     privilege_adds: "",
     pace: Pace::Medium,
+    rhythm: Rhythm::every(300),
     sources: &[
         command!("esxi.standard-switches", "esxcli" "network" "vswitch" "standard" "list"),
         command!("esxi.port-groups", "esxcli" "network" "vswitch" "standard" "portgroup" "list"),

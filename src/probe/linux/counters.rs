@@ -9,7 +9,7 @@ use super::files::{Files, Missing};
 use super::rdma_files::{LINKS, Links, device_path, family, port_path};
 use crate::fabric::counter::{Role, port_counter, published_by};
 use crate::fabric::{Attribute, Entity, Fact, Observation, Outcome, State, Text, Value};
-use crate::probe::{Pace, Probe, Read, Source};
+use crate::probe::{Pace, Probe, Read, Rhythm, Source};
 
 /// What privilege shows (nothing on most kernels; said where the target refuses).
 const ADDS: &str = "the counters of RDMA ports";
@@ -30,6 +30,7 @@ pub const PROBE: Probe = Probe {
     title: "counters of RDMA ports",
     privilege_adds: "",
     pace: Pace::Medium,
+    rhythm: Rhythm::PACE,
     sources: &[
         Source { name: "linux.rdma-counters", read: Read::Files(FILES) },
         Source { name: "linux.rdma-counter-links", read: Read::Command { argv: LINKS, keep: None } },

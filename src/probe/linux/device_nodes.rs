@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::fabric::{Attribute, Entity, Fact, Observation, Text};
-use crate::probe::{Pace, Probe, Read, Source, Word};
+use crate::probe::{Pace, Probe, Read, Rhythm, Source, Word};
 
 /// Device nodes and who may open them.
 pub const PROBE: Probe = Probe {
@@ -12,6 +12,7 @@ pub const PROBE: Probe = Probe {
     title: "RDMA and GPU device nodes and their permissions",
     privilege_adds: "",
     pace: Pace::Medium,
+    rhythm: Rhythm::PACE,
     sources: &[Source {
         name: "linux.device-nodes",
         read: Read::Command {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::fabric::{Attribute, Entity, Fact, Observation, Text};
-use crate::probe::{Pace, Probe, Read, Source};
+use crate::probe::{Pace, Probe, Read, Rhythm, Source};
 
 /// How the names of allowed variables begin.
 const ALLOWED: &[&str] = &[
@@ -41,6 +41,7 @@ pub const PROBE: Probe = Probe {
     title: "environment variables of UCX, MPI, NCCL and Slurm",
     privilege_adds: "",
     pace: Pace::Slow,
+    rhythm: Rhythm::PACE,
     sources: &[Source { name: "linux.environment", read: Read::Environment(ALLOWED) }],
     parse,
 };

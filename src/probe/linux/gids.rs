@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::files::{Files, Missing};
 use super::rdma_files::{CLASS, device_path, port_path};
 use crate::fabric::{Attribute, Entity, Fact, Gid, GidType, Observation, Outcome, State, Text, Value};
-use crate::probe::{Pace, Probe, Read, Source, Word};
+use crate::probe::{Pace, Probe, Read, Rhythm, Source, Word};
 
 /// What privilege shows (nothing on any kernel known; said where the target refuses all the same).
 const ADDS: &str = "the GID table";
@@ -43,6 +43,7 @@ pub const PROBE: Probe = Probe {
     title: "GID tables",
     privilege_adds: "",
     pace: Pace::Fast,
+    rhythm: Rhythm::PACE,
     sources: &[
         Source {
             name: "linux.gids",
@@ -63,6 +64,7 @@ pub const REST: Probe = Probe {
     title: "GID tables from index 100 on",
     privilege_adds: "",
     pace: Pace::Medium,
+    rhythm: Rhythm::PACE,
     sources: &[Source { name: "linux.gids-rest", read: filled_entries!("[0-9][0-9][0-9]*") }],
     parse,
 };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::kernel_meaning::{self, Severity};
 use crate::fabric::{Attribute, Entity, Fact, Observation, Outcome, State};
 use crate::probe::privilege::Needs;
-use crate::probe::{Keep, Pace, Probe, Read, Source, Word};
+use crate::probe::{Keep, Pace, Probe, Read, Rhythm, Source, Word};
 
 /// A message matters if it holds one of these.
 const MATTERS: &[&str] = &[
@@ -52,6 +52,7 @@ pub const PROBE: Probe = Probe {
     title: "kernel messages about RDMA, GPUs and virtual hardware",
     privilege_adds: ADDS,
     pace: Pace::Medium,
+    rhythm: Rhythm::PACE,
     sources: &[Source {
         name: "linux.dmesg",
         read: Read::Privileged {

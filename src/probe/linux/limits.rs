@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::files::{Files, Line, Missing};
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
-use crate::probe::{Pace, Probe, Read, Source};
+use crate::probe::{Pace, Probe, Read, Rhythm, Source};
 
 const LOGIN: &str = "/proc/self/limits";
 const COMM: &str = "/proc/*/comm";
@@ -18,6 +18,7 @@ pub const PROBE: Probe = Probe {
     title: "locked memory of the login and of MPI launchers",
     privilege_adds: "the limits of processes that are hidden from other users",
     pace: Pace::Medium,
+    rhythm: Rhythm::PACE,
     sources: &[
         Source { name: "linux.limits-login", read: Read::Files(&[LOGIN]) },
         Source {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::files::{Files, Missing};
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
-use crate::probe::{Pace, Probe, Read, Source, Word};
+use crate::probe::{Pace, Probe, Read, Rhythm, Source, Word};
 
 const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 const DEFRAG: &str = "/sys/kernel/mm/transparent_hugepage/defrag";
@@ -23,6 +23,7 @@ pub const PROBE: Probe = Probe {
     title: "memory, huge pages, swappiness, NUMA balancing, irqbalance",
     privilege_adds: "",
     pace: Pace::Medium,
+    rhythm: Rhythm::PACE,
     sources: &[
         Source { name: "linux.memory-settings", read: Read::Files(FILES) },
         Source {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::files::Files;
 use crate::fabric::{Attribute, Entity, Fact, Observation, Outcome, State, Text};
-use crate::probe::{Pace, Probe, Read, Source, Word};
+use crate::probe::{Pace, Probe, Read, Rhythm, Source, Word};
 
 /// How the names of modules that matter begin. The pattern of the first source says the same.
 const PREFIXES: &[&str] = &[
@@ -64,6 +64,7 @@ pub const PROBE: Probe = Probe {
     title: "kernel modules for RDMA, GPUs and VMware",
     privilege_adds: "",
     pace: Pace::Medium,
+    rhythm: Rhythm::PACE,
     sources: &[
         Source {
             name: "linux.modules-loaded",

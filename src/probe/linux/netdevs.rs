@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::files::{self, Files};
 use super::pci::is_address;
 use crate::fabric::{Attribute, Entity, Fact, MacAddress, Observation, State, Text, Value};
-use crate::probe::{Pace, Probe, Read, Source, Word};
+use crate::probe::{Pace, Probe, Read, Rhythm, Source, Word};
 
 const ADDRESS: &str = "/sys/class/net/*/address";
 const MTU: &str = "/sys/class/net/*/mtu";
@@ -31,6 +31,7 @@ pub const PROBE: Probe = Probe {
     title: "network interfaces: state, MTU, addresses, driver",
     privilege_adds: "",
     pace: Pace::Fast,
+    rhythm: Rhythm::PACE,
     sources: &[
         Source { name: "linux.netdev-files", read: Read::Files(FILES) },
         Source {

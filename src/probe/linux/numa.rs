@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::files::Files;
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
-use crate::probe::{Pace, Probe, Read, Source, Word};
+use crate::probe::{Pace, Probe, Read, Rhythm, Source, Word};
 
 const PROCESSORS: &str = "/sys/devices/system/node/node*/cpulist";
 const DISTANCES: &str = "/sys/devices/system/node/node*/distance";
@@ -17,6 +17,7 @@ pub const PROBE: Probe = Probe {
     title: "NUMA nodes: processors, memory, distances",
     privilege_adds: "",
     pace: Pace::Slow,
+    rhythm: Rhythm::PACE,
     sources: &[
         Source { name: "linux.numa-nodes", read: Read::Files(&[PROCESSORS, DISTANCES]) },
         Source {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::fabric::{Attribute, Entity, Fact, Observation, Outcome, State, Text};
-use crate::probe::{Pace, Probe, Read, Source, Word};
+use crate::probe::{Pace, Probe, Read, Rhythm, Source, Word};
 
 /// Packages whose absence is worth a line.
 const CORE: &[&str] = &["rdma-core", "perftest"];
@@ -16,6 +16,7 @@ pub const PROBE: Probe = Probe {
     title: "installed packages for RDMA, MPI and GPUs",
     privilege_adds: "",
     pace: Pace::Slow,
+    rhythm: Rhythm::PACE,
     sources: &[
         Source {
             name: "linux.packages-dpkg",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::files::{self, Files};
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
-use crate::probe::{Pace, Probe, Read, Source, Word};
+use crate::probe::{Pace, Probe, Read, Rhythm, Source, Word};
 
 const VENDOR: &str = "/sys/bus/pci/devices/*/vendor";
 const DEVICE: &str = "/sys/bus/pci/devices/*/device";
@@ -26,6 +26,7 @@ pub const FUNCTIONS: Probe = Probe {
     title: "PCI functions for RDMA, networking and GPUs",
     privilege_adds: "",
     pace: Pace::Slow,
+    rhythm: Rhythm::PACE,
     sources: &[
         Source { name: "linux.pci-functions", read: Read::Files(FUNCTION_FILES) },
         Source {
@@ -45,6 +46,7 @@ pub const LINKS: Probe = Probe {
     title: "PCIe links of network adapters and GPUs",
     privilege_adds: "",
     pace: Pace::Medium,
+    rhythm: Rhythm::PACE,
     sources: &[Source { name: "linux.pci-links", read: Read::Files(LINK_FILES) }],
     parse: parse_links,
 };

@@ -12,7 +12,7 @@ use super::files::{Files, Line, captured};
 use super::persistence_formats::{Configuration, ifcfg, ifupdown, keyfile, networkd};
 use super::persistence_netplan::netplan;
 use crate::fabric::{Attribute, Entity, Fact, MacAddress, Observation, State, Text, Value};
-use crate::probe::{Pace, Probe, Read, Source, Word};
+use crate::probe::{Pace, Probe, Read, Rhythm, Source, Word};
 
 const ADDRESS: &str = "/sys/class/net/*/address";
 const HARDWARE: &str = "/sys/class/net/*/device";
@@ -53,6 +53,7 @@ pub const PROBE: Probe = Probe {
     title: "what sets MTU and addresses at the next boot",
     privilege_adds: "network settings that only root may read",
     pace: Pace::Slow,
+    rhythm: Rhythm::PACE,
     sources: &[
         Source { name: "linux.persistence-interfaces", read: Read::Files(&[ADDRESS]) },
         Source {

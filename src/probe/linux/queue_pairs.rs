@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::rdma_output::{Item, is_unloaded, items};
 use crate::fabric::{Attribute, Entity, Fact, Observation, QueuePairState, QueuePairType, State, Text, Value};
 use crate::probe::privilege::{Needs, was_by_root};
-use crate::probe::{Pace, Probe, Read, Source, Word};
+use crate::probe::{Pace, Probe, Read, Rhythm, Source, Word};
 
 /// What privilege shows.
 const ADDS: &str = "queue pairs of other users' processes (without it the kernel may hide some of them)";
@@ -27,6 +27,7 @@ pub const PROBE: Probe = Probe {
     title: "queue pairs",
     privilege_adds: ADDS,
     pace: Pace::Fast,
+    rhythm: Rhythm::PACE,
     sources: &[
         Source { name: "linux.queue-pairs", read: Read::Privileged { argv: ARGV, keep: None, needs: Needs::NetAdmin } },
         Source { name: "linux.login-capabilities", read: Read::Files(&["/proc/self/status"]) },

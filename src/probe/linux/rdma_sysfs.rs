@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::files::{Files, Missing};
 use super::rdma_files::{CLASS, LINKS, Links, device_path, family, port_path, presence};
 use crate::fabric::{Attribute, Entity, Fact, LinkLayer, Observation, PhysicalState, PortState, State, Text, Value};
-use crate::probe::{Pace, Probe, Read, Source};
+use crate::probe::{Pace, Probe, Read, Rhythm, Source};
 
 /// What is read of devices, ports and verbs nodes.
 const FILES: &[&str] = &[
@@ -38,6 +38,7 @@ pub const PROBE: Probe = Probe {
     title: "RDMA devices and ports (sysfs)",
     privilege_adds: "",
     pace: Pace::Fast,
+    rhythm: Rhythm::PACE,
     sources: &[
         Source { name: "linux.rdma-sysfs", read: Read::Files(FILES) },
         Source { name: "linux.rdma-links", read: Read::Command { argv: LINKS, keep: None } },

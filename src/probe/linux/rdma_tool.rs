@@ -10,7 +10,7 @@ use super::rdma_files::presence;
 use super::rdma_output::{Item, is_unloaded, items};
 use super::rdma_sysfs::{node_type, roce_mtu};
 use crate::fabric::{Attribute, Entity, Fact, Observation, PhysicalState, PortState, State, Text, Value};
-use crate::probe::{Pace, Probe, Read, Source, Word};
+use crate::probe::{Pace, Probe, Read, Rhythm, Source, Word};
 
 const RDMA: Word = Word::Plain("rdma");
 
@@ -20,6 +20,7 @@ pub const PROBE: Probe = Probe {
     title: "RDMA devices and links (rdma)",
     privilege_adds: "",
     pace: Pace::Fast,
+    rhythm: Rhythm::PACE,
     sources: &[
         Source {
             name: "linux.rdma-link",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::files::{Files, Missing};
 use crate::fabric::{Attribute, Entity, Fact, Observation, Outcome, State, Text, Value};
-use crate::probe::{Pace, Probe, Read, Source, Word};
+use crate::probe::{Pace, Probe, Read, Rhythm, Source, Word};
 
 const OS_RELEASE: &str = "/etc/os-release";
 const OS_RELEASE_FALLBACK: &str = "/usr/lib/os-release";
@@ -41,6 +41,7 @@ pub const PROBE: Probe = Probe {
     title: "distribution, kernel, identity and hypervisor",
     privilege_adds: UUID_ADDS,
     pace: Pace::Slow,
+    rhythm: Rhythm::PACE,
     sources: &[
         Source { name: "linux.system-files", read: Read::Files(FILES) },
         // The first two lines of /proc/cpuinfo with one of these words: "vendor_id" alone comes from a real machine of

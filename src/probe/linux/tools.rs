@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::fabric::{Attribute, Entity, Fact, Observation, Outcome, State, Text, Value};
-use crate::probe::{Pace, Probe, Read, Source, Word};
+use crate::probe::{Pace, Probe, Read, Rhythm, Source, Word};
 
 macro_rules! stat {
     ($name:literal, $word:literal) => {
@@ -35,6 +35,7 @@ pub const PROBE: Probe = Probe {
     title: "balloon, host swap, reservations and limits from VMware Tools",
     privilege_adds: "",
     pace: Pace::Medium,
+    rhythm: Rhythm::PACE,
     sources: &[
         stat!("linux.tools-balloon", "balloon"),
         stat!("linux.tools-swap", "swap"),

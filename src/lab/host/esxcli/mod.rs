@@ -3,6 +3,7 @@
 
 mod hardware;
 mod network;
+mod nics;
 mod rdma;
 mod system;
 
@@ -55,7 +56,7 @@ pub fn answer(state: &State, words: &[String]) -> Said {
         ["graphics", "device", "list"] => Ok(hardware::graphics(state)),
         ["graphics", "host", "get"] => Ok(hardware::graphics_host()),
         ["rdma", rest @ ..] => rdma::answer(state, rest, call.option("-d", "--device")),
-        ["networkinternal", "nic", "privstats", "get"] => network::private_stats(state, nic),
+        ["networkinternal", "nic", "privstats", "get"] => nics::private_stats(state, nic),
         ["network", rest @ ..] => network::answer(state, rest, nic, &call),
         ["vm", "process", "list"] => Ok(system::processes(state)),
         _ => unknown(&call.words),

@@ -1,0 +1,257 @@
+//! The probes of a host, read at what their commands cost there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::*;
+use crate::probe::esxi::PROBES;
+use crate::probe::{Listing, Read, Source, Word};
+
+/// What a command costs that starts an interpreter and asks the agent of the host, and any other one.
+const AGENT: Duration = Duration::from_millis(700);
+const OTHER: Duration = Duration::from_millis(10);
+
+/// How long a source takes on a host with four adapters, two RDMA devices and three VMs.
+fn takes(source: &Source) -> Duration {
+    let of = |program: &str| if matches!(program, "esxcli" | "vim-cmd") { AGENT } else { OTHER };
+    let first = |argv: &[Word]| match argv.first() {
+        Some(Word::Plain(program)) => of(program),
+        _ => OTHER,
+    };
+    match &source.read {
+        Read::Each { of: listing, argv, .. } => {
+            let count = match listing {
+                Listing::Uplinks => 4,
+                Listing::RdmaDevices => 2,
+                Listing::SriovUplinks => 1,
+                Listing::Drivers | Listing::Vms | Listing::VmxFiles | Listing::VmDirectories => 3,
+            };
+            of(listing.command().0[0]) + first(argv) * count
+        }
+        Read::Command { argv, .. } | Read::Privileged { argv, .. } => first(argv),
+        Read::Files(_) | Read::ProcessFiles { .. } | Read::Environment(_) => OTHER,
+    }
+}
+
+/// When the probes of a host are read: for each item the times at which a read began and ended.
+#[derive(Default)]
+struct Played {
+    reads: BTreeMap<(&'static str, bool), Vec<(Duration, Duration)>>,
+    batches: Vec<(Duration, Duration)>,
+    /// Nothing is read before.
+    up_from: Duration,
+}
+
+impl Played {
+    /// Plays on until then; what `changes` says of a probe that was just read brings on all that hangs on it.
+    fn on(&mut self, schedule: &mut Schedule, until: Duration, changes: impl Fn(&Probe, Duration) -> bool) {
+        let mut now = self.batches.last().map_or(Duration::ZERO, |&(_, ended)| ended).max(self.up_from);
+        while let Some(began) = schedule.next(now).map(|at| at.max(now)).filter(|&at| at < until) {
+            let due = schedule.take(began);
+            assert!(!due.is_empty());
+            now = began;
+            let mut changed: BTreeSet<&str> = BTreeSet::new();
+            for &index in &due {
+                let (place, part) = schedule.item(index).expect("an item");
+                let probe = &PROBES[place];
+                let read = |source: &&Source| part == Part::Whole || rhythm::is_leading(probe, source);
+                let took = probe.sources.iter().filter(read).map(takes).sum::<Duration>();
+                now += took;
+                schedule.read(index, began, took, false);
+                let mut note = |leading| self.reads.entry((probe.name, leading)).or_default().push((began, now));
+                if part == Part::Whole {
+                    note(false);
+                }
+                if part == Part::Leading || rhythm::has_leading(probe) {
+                    note(true);
+                }
+                if changes(probe, now) {
+                    changed.extend(probe.rhythm.then);
+                }
+            }
+            schedule.ended(began, now);
+            self.batches.push((began, now));
+            for (place, _) in PROBES.iter().enumerate().filter(|(_, probe)| changed.contains(probe.name)) {
+                schedule.hurry(place);
+            }
+        }
+    }
+
+    /// The oldest that what an item says becomes, in seconds, of all reads that begin between these two times.
+    fn oldest(&self, item: (&str, bool), from: u64, to: u64) -> u64 {
+        let reads = self.reads.iter().find(|((name, leading), _)| (*name, *leading) == item).expect("it is read").1;
+        let ages = reads.windows(2).filter(|pair| pair[1].0 >= seconds(from) && pair[1].0 <= seconds(to));
+        ages.map(|pair| pair[1].1.saturating_sub(pair[0].0).as_secs()).max().expect("more than one read")
+    }
+}
+
+fn played(until: Duration) -> Played {
+    let mut played = Played::default();
+    played.on(&mut Schedule::sparing(PROBES), until, |_, _| false);
+    played
+}
+
+const FAST: [(&str, bool); 9] = [
+    ("esxi.rdma", true),
+    ("esxi.nics", true),
+    ("esxi.vms", true),
+    ("esxi.advanced-settings", true),
+    ("esxi.pci", true),
+    ("esxi.dcb", false),
+    ("esxi.firewall", false),
+    ("esxi.net-dvs", false),
+    ("esxi.vmkernel-log", false),
+];
+const COUNTERS: [(&str, bool); 3] =
+    [("esxi.rdma-statistics", false), ("esxi.nic-statistics", false), ("esxi.nic-private-statistics", false)];
+
+#[test]
+fn what_presses_comes_round_soon_and_nothing_starves() {
+    let end = 6 * 3600;
+    let played = played(seconds(end));
+    let items = Schedule::sparing(PROBES).items.len();
+    assert_eq!(played.reads.len(), items);
+    // What presses is there within twenty seconds, the VMs within thirty, everything within twenty minutes.
+    let first = |item| played.reads[&item][0].1;
+    for item in FAST {
+        assert!(first(item) <= seconds(20), "{item:?}: {:?}", first(item));
+    }
+    assert!(first(("esxi.vm-config", false)) <= seconds(30));
+    for item in played.reads.keys() {
+        assert!(first(*item) <= seconds(1200), "{item:?}: {:?}", first(*item));
+        let oldest = played.oldest(*item, 0, end);
+        assert!(oldest <= 3600, "{item:?}: {oldest} s");
+    }
+    for (item, most) in FAST.map(|item| (item, 240)).into_iter().chain(COUNTERS.map(|item| (item, 1500))) {
+        let oldest = played.oldest(item, 0, end);
+        assert!(oldest <= most, "{item:?}: {oldest} s");
+    }
+}
+
+#[test]
+fn no_ten_minutes_hold_more_than_a_minute_of_work() {
+    let end = Duration::from_hours(6);
+    assert!(most_work(&played(end).batches) <= MOST_WORK);
+    // Something changes all the time.
+    let mut changing = Played::default();
+    changing.on(&mut Schedule::sparing(PROBES), end, |_, _| true);
+    assert!(most_work(&changing.batches) <= MOST_WORK, "{:?}", most_work(&changing.batches));
+    // It changes now and then: what hangs on it is read at once as long as there is room.
+    let (mut now_and_then, mut schedule) = (Played::default(), Schedule::sparing(PROBES));
+    for minutes in (30..300).step_by(7) {
+        now_and_then.on(&mut schedule, Duration::from_mins(minutes), |_, _| false);
+        schedule.hurry(0);
+    }
+    assert!(most_work(&now_and_then.batches) <= MOST_WORK);
+}
+
+/// Plays connections that hold for so long and come back after so long.
+fn interrupted(up: Duration, down: Duration, end: Duration) -> Played {
+    let (mut played, mut schedule) = (Played::default(), Schedule::sparing(PROBES));
+    let mut until = up;
+    while until < end {
+        played.on(&mut schedule, until, |_, _| false);
+        // One batch is caught in the middle.
+        let (began, ended) = *played.batches.last().expect("some");
+        let now = ended.max(until);
+        if let Some(last) = schedule.next(now).filter(|&at| at < now + seconds(1)) {
+            let due = schedule.take(last);
+            let broken = last + schedule.length(&due).min(seconds(1));
+            schedule.broken_off(broken);
+            played.batches.push((last, broken));
+        } else {
+            schedule.broken_off(now);
+        }
+        assert!(began < until);
+        let again = played.batches.last().expect("some").1.max(now) + down;
+        schedule.connected_again(again, down);
+        played.up_from = again;
+        until = again + up;
+    }
+    played
+}
+
+#[test]
+fn a_link_that_drops_costs_no_more_than_one_that_holds() {
+    let end = Duration::from_hours(6);
+    for (up, down) in [(20, 1), (45, 1), (180, 2), (180, 90), (400, 70), (700, 5)] {
+        let played = interrupted(seconds(up), seconds(down), end);
+        let most = most_work(&played.batches);
+        assert!(most <= MOST_WORK, "{up} s up, {down} s down: {most:?}");
+        // And still nothing starves.
+        for (item, reads) in &played.reads {
+            assert!(reads.len() >= 3, "{up} s up, {down} s down: {item:?} {}", reads.len());
+        }
+        assert_eq!(played.reads.len(), Schedule::sparing(PROBES).items.len(), "{up} s up, {down} s down");
+    }
+}
+
+#[test]
+fn without_a_governor_or_without_its_memory_it_would_be_more() {
+    let mut free = Played::default();
+    free.on(&mut Schedule::new(PROBES), Duration::from_hours(1), |_, _| false);
+    assert!(most_work(&free.batches) > MOST_WORK * 4, "{:?}", most_work(&free.batches));
+    // A governor of each connection.
+    let mut batches = Vec::new();
+    for connection in 0..10 {
+        let own = played(seconds(180));
+        let from = seconds(180) * connection;
+        batches.extend(own.batches.iter().map(|&(began, ended)| (from + began, from + ended)));
+    }
+    assert!(most_work(&batches) > MOST_WORK * 2, "{:?}", most_work(&batches));
+}
+
+#[test]
+fn what_somebody_asks_for_is_read_at_once_and_charged() {
+    let (mut played, mut schedule) = (Played::default(), Schedule::sparing(PROBES));
+    let asked = Duration::from_hours(1);
+    played.on(&mut schedule, asked, |_, _| false);
+    let before = played.batches.len();
+    let now = played.batches[before - 1].1.max(asked);
+    played.up_from = now;
+    schedule.read_all();
+    played.on(&mut schedule, now + seconds(60), |_, _| false);
+    let of_it: Duration = played.batches[before..].iter().map(|&(began, ended)| ended.saturating_sub(began)).sum();
+    assert!(of_it >= seconds(55), "all of it: {of_it:?}");
+    played.on(&mut schedule, asked * 3, |_, _| false);
+    let all: Duration = played.batches.iter().map(|&(began, ended)| ended.saturating_sub(began)).sum();
+    assert!(all * 10 <= asked * 3, "{all:?}");
+    let mut others = played.batches.clone();
+    others.retain(|&(began, _)| began < now || began >= now + seconds(60));
+    assert!(most_work(&others) <= MOST_WORK, "{:?}", most_work(&others));
+}
+
+#[test]
+fn what_hangs_on_a_change_is_read_next_and_whole() {
+    let place = |name: &str| PROBES.iter().position(|probe| probe.name == name).expect("a probe");
+    let (mut played, mut schedule) = (Played::default(), Schedule::sparing(PROBES));
+    played.on(&mut schedule, Duration::from_hours(1), |_, _| false);
+    let now = Duration::from_hours(1);
+    for name in ["esxi.vms", "esxi.vmx"] {
+        schedule.hurry(place(name));
+    }
+    let mut items = Vec::new();
+    let mut last = now;
+    for _ in 0..2 {
+        let began = schedule.next(last).expect("something");
+        let due = schedule.take(began);
+        items.extend(due.iter().filter_map(|&index| schedule.item(index)));
+        for index in due {
+            schedule.read(index, began, seconds(1), false);
+        }
+        last = began + seconds(1);
+        schedule.ended(began, last);
+    }
+    assert_eq!(items[..2], [(place("esxi.vms"), Part::Whole), (place("esxi.vmx"), Part::Whole)]);
+    assert!(last <= now + seconds(120), "{last:?}");
+    // Where the host has time for it they are read without a rest.
+    let mut idle = Schedule::sparing(PROBES);
+    let batches = run(&mut idle, |count| Duration::from_millis(2) * count, seconds(600));
+    let (began, due) = batches.last().expect("some");
+    let ended = *began + Duration::from_millis(2) * u32::try_from(due.len()).expect("few");
+    idle.hurry(place("esxi.vmx"));
+    assert_eq!(idle.next(ended), Some(ended));
+    assert_eq!(
+        idle.take(ended).iter().filter_map(|&index| idle.item(index)).collect::<Vec<_>>(),
+        [(place("esxi.vmx"), Part::Whole)]
+    );
+}

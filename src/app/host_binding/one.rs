@@ -3,7 +3,7 @@
 use super::super::condition::Gravity;
 use super::super::model::Model;
 use super::super::table::{Cell, Row, RowKey};
-use super::{cell, compare, entity_row};
+use super::{cell, compare, entity_row, pvrdma};
 use crate::fabric::{Attribute as A, Attribute, Entity, EntityId, State, TargetId, Value};
 use crate::probe::esxi::reboot;
 
@@ -90,6 +90,11 @@ pub(super) fn sections(model: &Model, host: &TargetId) -> Vec<(String, Vec<Row>)
         titled("Files", list(|entity| matches!(entity, Entity::FileLine { .. }), &[A::FileText])),
         titled("Software", list(|entity| matches!(entity, Entity::Package(_)), &[A::Version])),
     ]
+}
+
+/// What calls for attention on a host.
+pub(super) fn attention(model: &Model, host: &TargetId) -> Vec<Row> {
+    Of { model, host }.attention()
 }
 
 struct Of<'a> {
@@ -228,6 +233,7 @@ impl Of<'_> {
     fn attention(&self) -> Vec<Row> {
         let mut rows = Vec::new();
         rows.extend(self.single(Entity::Host, Attribute::RebootPending, "reboot pending").filter(is_grave));
+        rows.extend(pvrdma::of_host(self.model, self.host));
         rows.extend(self.qualification().into_iter().filter(is_grave));
         rows.extend(self.settings().into_iter().filter(is_grave));
         rows.extend(self.functions().into_iter().filter(is_grave));
@@ -296,15 +302,16 @@ impl Of<'_> {
                 let mut cells = Vec::new();
                 cells.extend(cell(self.model, &id, Attribute::SettingValue, ""));
                 match (&set, &runs) {
-                    (Some(set), Some(runs)) if reboot::is_pending(set, runs, default.as_deref(), is_flag) => cells.insert(
-                        0,
-                        Cell::of(
-                            format!("configured {set}, in force {runs}: waits for a reboot"),
-                            Gravity::Warning,
-                            &id,
-                            Attribute::SettingRuntime,
+                    (Some(set), Some(runs)) if reboot::is_pending(set, runs, default.as_deref(), is_flag) => cells
+                        .insert(
+                            0,
+                            Cell::of(
+                                format!("configured {set}, in force {runs}: waits for a reboot"),
+                                Gravity::Warning,
+                                &id,
+                                Attribute::SettingRuntime,
+                            ),
                         ),
-                    ),
                     (_, Some(_)) => cells.extend(cell(self.model, &id, Attribute::SettingRuntime, "in force")),
                     _ => {}
                 }
@@ -340,8 +347,13 @@ impl Of<'_> {
 
     /// Lines of logs that matter, the last ones.
     fn messages(&self) -> Vec<Row> {
-        let messages =
+        let mut messages =
             self.entities(|entity| matches!(entity, Entity::LogMessage { .. } | Entity::KernelMessage { .. }));
+        // Of several logs: by time, whatever file they stand in.
+        messages.sort_by_key(|id| match &id.entity {
+            Entity::LogMessage { stamp, ordinal, .. } | Entity::KernelMessage { stamp, ordinal } => (*stamp, *ordinal),
+            _ => (0, 0),
+        });
         let skipped = messages.len().saturating_sub(SHOWN_MESSAGES);
         messages
             .into_iter()

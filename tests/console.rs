@@ -251,6 +251,25 @@ fn a_mark_taken_back_leaves_nothing_unless_something_followed_it() {
 }
 
 #[test]
+fn the_cursor_appears_where_values_are_and_escape_takes_it_away() {
+    let mut model = running();
+    act(&mut model, &["panel-live", "freeze", "cursor"]);
+    let middle = model.screen.live.window() / 2;
+    assert_eq!(model.screen.live.cursor, Some(middle), "values are that old");
+    act(&mut model, &["close"]);
+    assert_eq!(model.screen.live.cursor, None);
+    // A window so long that nothing is as old as its middle.
+    act(&mut model, &["zoom-out", "zoom-out", "zoom-out", "zoom-out", "cursor"]);
+    let cursor = model.screen.live.cursor.expect("a cursor");
+    assert!(cursor < model.screen.live.window() / 2, "{cursor} of {}", model.screen.live.window());
+    // With an overlay above it that is closed first; elsewhere the cursor is left alone.
+    act(&mut model, &["help", "close"]);
+    assert_eq!(model.screen.live.cursor, Some(cursor));
+    act(&mut model, &["panel-guest", "close"]);
+    assert_eq!(model.screen.live.cursor, Some(cursor));
+}
+
+#[test]
 fn a_mark_stands_where_the_cursor_stands_while_graphs_are_shown() {
     let mut model = running();
     act(&mut model, &["panel-live", "freeze", "cursor"]);

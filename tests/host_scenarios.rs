@@ -13,7 +13,7 @@ use rdmascope::app::table::Row;
 use rdmascope::app::{Connection, Message, Model, host_binding, update, vm_devices};
 use rdmascope::engine::once::{Collected, Once, collect_once};
 use rdmascope::engine::plan;
-use rdmascope::fabric::{Attribute, TargetId, Text, Timestamp};
+use rdmascope::fabric::{Attribute, Observation, TargetId, Text, Timestamp};
 use rdmascope::lab::{self, Delays, Lab, Timing};
 use serde_json::Value as Json;
 
@@ -290,6 +290,9 @@ fn console(lab: &Lab) -> Model {
     };
     for Collected { target, reached, reports, .. } in collected {
         let via: Text = reached.expect("it is reached");
+        // The lab's VMs have secrets in values of one line and of several.
+        let keeps = |observation: &Observation| format!("{observation:?}").contains("not-a-real-secret");
+        assert!(!reports.iter().flat_map(|report| &report.observations).any(|observation| keeps(observation)));
         let connection = Connection::Connected { since: at, via };
         update(&mut model, Message::Connection { target, at, connection });
         for report in reports {
@@ -400,4 +403,46 @@ fn the_panel_of_vm_devices_shows_where_the_way_of_a_moved_vm_ends() {
     let second = rows.iter().find(|row| row.label.contains("vmrdma1") && said(row).contains("DOWN")).expect("a row");
     assert!(said(second).contains("DOWN (not used"), "{}", said(second));
     assert!(second.gravity() < Gravity::Warning);
+}
+
+#[test]
+fn a_host_as_it_was_installed_needs_no_attention_once_no_vm_of_it_uses_pvrdma() {
+    let lab = started();
+    for fault in ["vm-moved", "vmknic-untagged", "ruleset-closed"] {
+        assert!(lab.suffer(fault, HOSTS[1], true), "{fault}");
+    }
+    let model = console(&lab);
+    let rows = host_binding::of_host(&model, &TargetId::new(HOSTS[1]));
+    assert_eq!(below(&rows, "Attention"), Vec::<String>::new());
+    let prepared = below(&rows, "Qualifies for PVRDMA");
+    let ordinary = prepared.iter().filter(|row| row.contains("the default, it matters only to VMs with PVRDMA"));
+    assert_eq!(ordinary.count(), 2, "{prepared:#?}");
+}
+
+#[test]
+fn what_is_ordinary_on_a_host_is_no_fault() {
+    let lab = started();
+    let mut model = console(&lab);
+    let differing: Vec<String> = host_binding::differences(&model)
+        .into_iter()
+        .filter(|difference| difference.differs)
+        .map(|difference| format!("{} {}", difference.entity, difference.attribute.name()))
+        .collect();
+    let of_owner = |text: &&String| text.contains("configured-owner") && text.contains("18:00.1");
+    assert_eq!(differing.iter().find(of_owner), None, "nobody configured an owner");
+    let rows = host_binding::of_host(&model, &TargetId::new(HOSTS[1]));
+    let settings = below(&rows, "Settings: configured and in force");
+    let port = settings.iter().find(|row| row.starts_with("logPort")).expect("a row");
+    assert!(port.contains("in force none") && !port.contains("reboot"), "{port}");
+    let nic = below(&rows, "PCI functions").into_iter().find(|row| row.starts_with("0000:18:00.1")).expect("a row");
+    assert!(!nic.contains("reboot"), "{nic}");
+    // An id that was written by hand names two functions of the host: both are told, none is taken.
+    update(&mut model, Message::Action(Text::new("next-target")));
+    assert_eq!(model.selected_target(), Some(&TargetId::new(HOSTS[1])));
+    let ways = below(&vm_devices::rows(&model), "pv c [copy]: Devices and their way to the wire");
+    let device = ways.iter().position(|row| row.contains("passthrough")).expect("a device");
+    let told = ways[device..].join("\n");
+    assert!(told.contains("0000:94:00.0 (hexadecimal)") && told.contains("0000:5e:00.0 (decimal)"), "{told}");
+    assert!(told.contains("which is meant is not observable"), "{told}");
+    assert!(!told.contains("function 0000:"), "{told}");
 }

@@ -188,6 +188,9 @@ pub struct Model {
     /// What the join made of that; made when it is asked for, and forgotten when the fabric changes.
     #[serde(skip)]
     joined: OnceLock<Arc<Joined>>,
+    /// What was made of the VMX files that were read; made when it is asked for.
+    #[serde(skip)]
+    pub vmx_files: super::vm_devices::VmxCache,
     /// How counters move.
     pub series: SeriesStore,
     /// How counters of hosts move, which are read now and then.
@@ -227,6 +230,7 @@ impl Model {
             targets: targets.into_iter().collect(),
             fabric: Fabric::default(),
             joined: OnceLock::new(),
+            vmx_files: super::vm_devices::VmxCache::default(),
             series: SeriesStore::default(),
             slow: SlowStore::default(),
             events: EventLog::default(),
@@ -262,6 +266,7 @@ impl Model {
         self.series.forget(target);
         self.slow.forget(target);
         self.raw.forget(target);
+        self.vmx_files.forget(target);
         self.prompts.retain(|prompt| prompt.target != *target);
         self.screen.tree.folded.retain(|node| node.target() != target);
     }

@@ -3,12 +3,15 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
+use super::text::wrap;
 use crate::config::settings::{Given, Name};
 use crate::config::{Defect, Settings, Whence};
+use crate::diagnose::explain::KNOWN;
 
 /// The command line.
 #[derive(Clone, Debug, Parser)]
@@ -36,10 +39,28 @@ pub struct Arguments {
 
 const TARGET_HELP: &str = "\
 TARGET is a name of the inventory, an OpenSSH alias, user@host[:port], `local` for this machine, or
-`offline:FILE` for what the script of `collector` saved.
+`offline:FILE` for what the script of `collector` or `snapshot --format json --out FILE` saved.
 A target that is named like a command is given after `--`: rdmascope -- doctor
 
-Exit status: 0 done, 1 findings, 2 wrong usage or configuration, 3 evidence incomplete";
+Exit status: 0 done; 1 findings, of `lint` from --fail-on on (errors, unless said otherwise) and of
+`doctor`; 2 wrong usage or configuration; 3 evidence incomplete. `explain` ends with 0 whatever it
+finds, and with 3 if it does not know an input or could not read all of it";
+
+const COLLECTOR_HELP: &str = "\
+  rdmascope collector > collect.sh
+  sh collect.sh esx01.txt      on the machine, as root; without a name it makes one and tells it
+  sh collect.sh - > esx01.txt  the same by standard output
+  rdmascope offline:esx01.txt  here";
+
+/// What `explain` knows.
+static EXPLAIN_HELP: LazyLock<String> = LazyLock::new(|| {
+    let known = wrap(&format!("Known are: {KNOWN}. Several may stand in one text."), 96);
+    let known = known.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n");
+    format!(
+        "{known}\n\nExit status: 0 done, whatever was found; 2 wrong usage; 3 an input is of no kind that is known,\n\
+         or not all of it was read"
+    )
+});
 
 /// Options that every command takes.
 #[derive(Clone, Debug, Default, Args)]
@@ -126,6 +147,7 @@ pub enum Command {
     /// Say what would go wrong with the configuration file of a VM, before it is powered on
     Lint(LintArguments),
     /// Say what a saved output, log, script or command line is, and what is wrong with it
+    #[command(after_help = EXPLAIN_HELP.as_str())]
     Explain {
         /// What to read; `-`, or nothing where something is piped in, is standard input.
         #[arg(value_name = "FILE")]
@@ -138,6 +160,7 @@ pub enum Command {
         file: PathBuf,
     },
     /// Print a shell script that reads a Linux system or an ESXi host into a file, for `offline:FILE`
+    #[command(after_help = COLLECTOR_HELP)]
     Collector,
     /// Show what a bug report should say about this machine
     Doctor,

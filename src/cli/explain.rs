@@ -14,7 +14,7 @@ use super::text::{Row, rows, wrap};
 use super::{Exit, Failure, output};
 use crate::collect::reason::reason;
 use crate::config::Defect;
-use crate::diagnose::explain::{Explained, Fact, Value, explain};
+use crate::diagnose::explain::{Explained, Fact, KNOWN, Kind, Value, explain, is_recording};
 use crate::diagnose::finding::{Finding, Status};
 use crate::fabric::{State, Text};
 
@@ -38,8 +38,13 @@ struct Input {
     kinds: Vec<&'static str>,
     facts: BTreeMap<Text, FactDocument>,
     findings: Vec<Finding>,
+    /// By which other command it is looked at, if it is a file of this program.
+    next: Option<String>,
     /// Why nothing was made of it, or not of all of it; nothing if all is well.
     problem: Option<String>,
+    /// True if it is a log, of which nobody knows all messages.
+    #[serde(skip)]
+    is_log: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -107,16 +112,26 @@ fn read(path: &Path) -> Result<(Vec<u8>, bool), String> {
 fn of_bytes(path: String, bytes: &[u8], cut: bool) -> Input {
     let decoded = utf16(bytes);
     let bytes = decoded.as_deref().unwrap_or(bytes);
-    if bytes.iter().take(8192).any(|byte| *byte == 0) {
+    if bytes.starts_with(b"\x1f\x8b") {
+        return Input::without(
+            path,
+            "compressed by gzip; unpack it first: gzip -dc FILE | rdmascope explain".to_owned(),
+        );
+    }
+    if bytes.iter().take(8192).any(|byte| *byte == 0) && !is_recording(bytes) {
         return Input::without(path, "binary data, no text".to_owned());
     }
-    let Explained { kinds, facts, findings, not_read, .. } = explain(&path, bytes);
-    let unknown = kinds.is_empty().then(|| "not recognised: nothing in it is of a kind that is known".to_owned());
+    let Explained { kinds, facts, findings, next, not_read, .. } = explain(&path, bytes);
+    let unknown = kinds
+        .is_empty()
+        .then(|| format!("not recognised: nothing in it is of a kind that is known. Known are: {KNOWN}"));
     let cut = cut.then(|| format!("only the first {} MiB were read", LARGEST >> 20));
     let problems: Vec<String> = unknown.into_iter().chain(cut).chain(not_read).collect();
     let mut input = Input::without(path, String::new());
     input.problem = (!problems.is_empty()).then(|| problems.join("; "));
-    input.kinds = kinds.into_iter().map(crate::diagnose::explain::Kind::name).collect();
+    input.is_log = kinds.iter().any(|kind| matches!(kind, Kind::VmwareLog | Kind::VmkernelLog));
+    input.kinds = kinds.into_iter().map(Kind::name).collect();
+    input.next = next;
     for fact in facts {
         let mut name = fact.name.clone();
         if input.facts.contains_key(&name) {
@@ -131,7 +146,15 @@ fn of_bytes(path: String, bytes: &[u8], cut: bool) -> Input {
 
 impl Input {
     fn without(path: String, problem: String) -> Self {
-        Self { path, kinds: Vec::new(), facts: BTreeMap::new(), findings: Vec::new(), problem: Some(problem) }
+        Self {
+            path,
+            kinds: Vec::new(),
+            facts: BTreeMap::new(),
+            findings: Vec::new(),
+            next: None,
+            problem: Some(problem),
+            is_log: false,
+        }
     }
 }
 
@@ -195,7 +218,11 @@ fn text(input: &Input) -> String {
             }
         }
     }
-    if input.findings.is_empty() && !input.kinds.is_empty() {
+    if let Some(next) = &input.next {
+        indented(&mut text, 2, next);
+    } else if input.findings.is_empty() && input.is_log {
+        indented(&mut text, 2, "no message in it is one that is known here; that does not say that all is well");
+    } else if input.findings.is_empty() && !input.kinds.is_empty() {
         indented(&mut text, 2, "nothing in it is known to be wrong");
     }
     let mut facts: Vec<(&Text, &FactDocument)> = input.facts.iter().collect();
@@ -245,6 +272,41 @@ mod tests {
         assert!(input(Path::new("/dev/null")).problem.is_some_and(|why| why == "empty"));
         let cut = of_bytes("x".to_owned(), b"firmware = \"efi\"\n", true);
         assert_eq!((cut.kinds, cut.problem.as_deref()), (vec!["vmx"], Some("only the first 64 MiB were read")));
+    }
+
+    #[test]
+    fn what_is_not_known_says_what_is() {
+        let unknown = of_bytes("x".to_owned(), b"hello world\n", false);
+        let shown = text(&unknown);
+        assert!(shown.contains("vmware.log") && shown.contains("esxcli"), "{shown}");
+        assert!(shown.lines().all(|line| line.chars().count() <= COLUMNS), "{shown}");
+        assert!(of_bytes("x".to_owned(), b"\x1f\x8b\x08\0", false).problem.is_some_and(|why| why.contains("gzip -dc")));
+        // Of a log without a known message nobody can say that nothing is wrong; of a file that is read whole, one can.
+        let log = text(&of_bytes("x".to_owned(), b"2026-01-02T03:04:05.678Z In(05) vmx - Hello\n", false));
+        assert!(log.contains("does not say that all is well") && !log.contains("known to be wrong"), "{log}");
+        let vmx = text(&of_bytes("x".to_owned(), b"displayName = \"a\"\n", false));
+        assert!(vmx.contains("nothing in it is known to be wrong"), "{vmx}");
+    }
+
+    #[test]
+    fn files_of_this_program_are_known_by_their_first_bytes() {
+        use crate::collect::transport::offline::{MAGIC, script};
+        let of = |bytes: &[u8]| {
+            let input = of_bytes("FILE".to_owned(), bytes, false);
+            assert_eq!((input.problem.as_deref(), input.findings.len()), (None, 0));
+            (input.kinds.clone(), text(&input))
+        };
+        let (kinds, shown) = of(&[&crate::record::format::MAGIC[..], b"\x01\0\0\0"].concat());
+        assert!(kinds == ["rdmascope-recording"] && shown.contains("rdmascope replay FILE"), "{shown}");
+        let (kinds, shown) = of(format!("{MAGIC} 1\nsystem: esxi\nhost: esx01\n\n").as_bytes());
+        assert!(
+            kinds == ["rdmascope-archive"] && shown.contains("rdmascope offline:FILE") && shown.contains("esx01"),
+            "{shown}"
+        );
+        let text = script("1", "0badcafe", crate::probe::esxi::PROBES, crate::probe::linux::PROBES);
+        assert_eq!(of(text.as_bytes()).0, ["rdmascope-collector"]);
+        let document = output::json(&Document { schema: "rdmascope.explain/1", inputs: vec![] }).expect("a document");
+        assert_eq!(of(document.as_bytes()).0, ["rdmascope-document"]);
     }
 
     #[test]

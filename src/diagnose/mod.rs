@@ -6,6 +6,7 @@
 pub mod explain;
 pub mod finding;
 pub mod join;
+mod keys;
 pub mod lint;
 pub mod myth;
 mod needles;

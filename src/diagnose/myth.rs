@@ -6,6 +6,7 @@
 mod guest;
 mod host;
 mod said;
+mod versions;
 mod vm;
 
 use std::sync::LazyLock;
@@ -84,7 +85,7 @@ impl Myth {
 
 /// The whole list.
 pub fn all() -> impl Iterator<Item = &'static Myth> {
-    host::MYTHS.iter().chain(vm::MYTHS).chain(guest::MYTHS)
+    host::MYTHS.iter().chain(versions::MYTHS).chain(vm::MYTHS).chain(guest::MYTHS)
 }
 
 /// The words of all entries, each with the place of its entry in the list.

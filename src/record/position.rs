@@ -20,11 +20,21 @@ pub struct Span {
     pub zone: TimeZone,
 }
 
+/// A place in a recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Where it is.
+    pub at: Micros,
+    /// What is to be told if more was asked for than there is.
+    pub beyond: Option<String>,
+}
+
 const SECOND: Micros = 1_000_000;
 
 /// Reads `12:41` or `1:12:41` (from the start), `90` (seconds from the start), `+30` or `-1:30` (from here), `@14:03` or
-/// `@14:03:27` (time of day). What lies beyond the ends means the ends; for a time of day that is an error.
-pub fn read(text: &str, span: &Span) -> Result<Micros, String> {
+/// `@14:03:27` (time of day). What lies beyond the ends means the ends, and what lies beyond the last one is told; for a
+/// time of day that is an error.
+pub fn read(text: &str, span: &Span) -> Result<Place, String> {
     let text = text.trim();
     let forms = "times: 12:41 or 1:12:41 from the start, +30 or -1:30 from here, @14:03";
     if let Some(clock) = text.strip_prefix('@') {
@@ -33,7 +43,7 @@ pub fn read(text: &str, span: &Span) -> Result<Micros, String> {
         let time = (small(0).zip(small(1)).zip(small(2)))
             .and_then(|((hour, minute), second)| Time::new(hour, minute, second, 0).ok())
             .ok_or(forms)?;
-        return of_day(time, span);
+        return of_day(time, span).map(|at| Place { at, beyond: None });
     }
     let (sign, digits) = match text.split_at_checked(1) {
         Some((sign @ ("+" | "-"), digits)) => (Some(sign), digits),
@@ -51,7 +61,14 @@ pub fn read(text: &str, span: &Span) -> Result<Micros, String> {
         Some(_) => span.here.saturating_sub(distance),
         None => distance,
     };
-    Ok(at.min(span.end))
+    if at <= span.end {
+        return Ok(Place { at, beyond: None });
+    }
+    let mut beyond = format!("{} is beyond the end; the recording is {} long", written(at), written(span.end));
+    if sign.is_none() && read(&format!("@{text}"), span).is_ok() {
+        beyond.push_str(&format!("; the time of day is written @{text}"));
+    }
+    Ok(Place { at: span.end, beyond: Some(beyond) })
 }
 
 /// One to three numbers parted by colons.
@@ -95,6 +112,24 @@ mod tests {
         Span { started, end: 3600 * SECOND, here: 600 * SECOND, zone: TimeZone::UTC }
     }
 
+    fn at(text: &str) -> Result<Micros, String> {
+        read(text, &span()).map(|place| place.at)
+    }
+
+    #[test]
+    fn what_lies_beyond_the_end_is_told() {
+        let beyond = |text: &str| read(text, &span()).expect("a place").beyond;
+        assert_eq!(
+            beyond("23:40:00").as_deref(),
+            Some("23:40:00 is beyond the end; the recording is 01:00:00 long; the time of day is written @23:40:00")
+        );
+        assert_eq!(beyond("1:00:01").as_deref(), Some("01:00:01 is beyond the end; the recording is 01:00:00 long"));
+        assert!(beyond("+50:01").is_some_and(|text| !text.contains('@')));
+        for within in ["1:00:00", "+50:00", "-59:00", "0", "@23:40"] {
+            assert_eq!(beyond(within), None, "{within}");
+        }
+    }
+
     #[test]
     fn times_are_read_in_all_their_forms() {
         for (text, seconds) in [
@@ -108,13 +143,13 @@ mod tests {
             ("-20:00", 0),
             (" 1:00 ", 60),
         ] {
-            assert_eq!(read(text, &span()), Ok(seconds * SECOND), "{text}");
+            assert_eq!(at(text), Ok(seconds * SECOND), "{text}");
         }
-        assert_eq!(read("@23:30", &span()), Ok(0));
-        assert_eq!(read("@23:30:01", &span()), Ok(600_000));
-        assert_eq!(read("@00:10", &span()), Ok(2400 * SECOND - 400_000), "the next day");
-        assert_eq!(read("@02:00", &span()), Err("the recording does not reach 02:00:00".to_owned()));
-        assert_eq!(read("@23:29", &span()), Err("the recording does not reach 23:29:00".to_owned()));
+        assert_eq!(at("@23:30"), Ok(0));
+        assert_eq!(at("@23:30:01"), Ok(600_000));
+        assert_eq!(at("@00:10"), Ok(2400 * SECOND - 400_000), "the next day");
+        assert_eq!(at("@02:00"), Err("the recording does not reach 02:00:00".to_owned()));
+        assert_eq!(at("@23:29"), Err("the recording does not reach 23:29:00".to_owned()));
     }
 
     #[test]
@@ -127,8 +162,8 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_text_is_a_time_within_the_recording_or_an_error(text in "[@+-]?[0-9:x ]{0,12}") {
-            if let Ok(at) = read(&text, &span()) {
-                proptest::prop_assert!(at <= span().end);
+            if let Ok(place) = read(&text, &span()) {
+                proptest::prop_assert!(place.at <= span().end);
             }
         }
     }

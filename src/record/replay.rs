@@ -13,7 +13,7 @@ use self::feed::{Feed, Item};
 use self::journey::{Journey, Loading};
 use super::chunk::Keyframe;
 use super::format::Micros;
-use super::position::{self, Span, written};
+use super::position::{self, Place, Span, written};
 use super::reader::Recording;
 use crate::app::action;
 use crate::app::model::{Model, Options, Target};
@@ -352,7 +352,11 @@ impl Player {
             zone: self.zone.clone(),
         };
         match position::read(text, &span) {
-            Ok(to) => self.set_out(to, None),
+            Ok(Place { at, beyond }) => {
+                // At the end it stands still, and what was asked for stays told.
+                self.replay_mut().paused |= beyond.is_some();
+                self.set_out(at, beyond);
+            }
             Err(why) => self.say(why),
         }
     }

@@ -230,7 +230,12 @@ fn draw_footer(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rec
         let shown: String = skip_columns(editing.input.value(), scroll);
         let cursor = editing.input.visual_cursor().saturating_sub(scroll);
         let column = area.x.saturating_add(u16::try_from(width(&prefix) + cursor).unwrap_or(u16::MAX));
-        let line = Line::from(vec![Span::styled(prefix, paint.theme.title), Span::styled(shown, paint.theme.text)]);
+        let mut spans = vec![Span::styled(prefix, paint.theme.title), Span::styled(shown, paint.theme.text)];
+        if editing.purpose == Purpose::Position && editing.input.value().is_empty() {
+            let forms = " 12:41 from the start, +30 or -1:30 from here, @14:03 of the day";
+            spans.push(Span::styled(fit(forms, room, paint.glyphs), paint.theme.dim));
+        }
+        let line = Line::from(spans);
         frame.render_widget(Paragraph::new(line).style(base), area);
         if column < area.right() {
             frame.set_cursor_position(Position::new(column, area.y));
@@ -247,7 +252,11 @@ fn draw_footer(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rec
     let mut used = 1;
     for action in action::hints(model) {
         let Some(key) = paint.keymap.hint(context, action.name) else { continue };
-        let needed = width(&key) + 1 + width(action.hint) + 2;
+        let hint = match replay {
+            Some(replay) if replay.paused && action.name == "replay-pause" => "go on",
+            _ => action.hint,
+        };
+        let needed = width(&key) + 1 + width(hint) + 2;
         if used + needed > usize::from(area.width) {
             break;
         }
@@ -259,7 +268,7 @@ fn draw_footer(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rec
         }
         used += needed;
         spans.push(Span::styled(key, paint.theme.footer_key));
-        spans.push(Span::styled(format!(" {}  ", action.hint), paint.theme.footer));
+        spans.push(Span::styled(format!(" {hint}  "), paint.theme.footer));
     }
     if model.prompts.is_empty() && model.screen.overlays.is_empty() {
         let panels: String = Panel::ALL.map(|panel| panel.number().to_string()).join("/");

@@ -86,6 +86,8 @@ fn the_viewer_goes_to_times_and_to_what_broke() {
     let type_time = |player: &mut Player, text: &str, end: &str| {
         player.take(live::action("replay-go-to"));
         assert_eq!(action::context(player.model()), Context::Filter);
+        let line = live::text(&drawn(player.model(), (80, 24)));
+        assert!(line.ends_with("12:41 from the start, +30 or -1:30 from here, @14:03 of the day"), "{line}");
         for character in text.chars() {
             player.take(Message::Edit(Edit::Insert(character)));
         }
@@ -101,6 +103,11 @@ fn the_viewer_goes_to_times_and_to_what_broke() {
     assert_eq!(player.position(), Duration::from_mins(3));
     type_time(&mut player, "1:00", "cancel");
     assert_eq!(player.position(), Duration::from_mins(3));
+    type_time(&mut player, "9:00:00", "accept");
+    assert_eq!(player.position(), Duration::from_micros(end));
+    assert!(notice(&player).contains("09:00:00 is beyond the end"), "{}", notice(&player));
+    assert!(player.model().mode.replay().is_some_and(|replay| replay.paused));
+    type_time(&mut player, "3:00", "accept");
     type_time(&mut player, "@09:02", "accept");
     assert!(notice(&player).contains("does not reach 09:02:00"), "{}", notice(&player));
     type_time(&mut player, "@08:02", "accept");
@@ -154,4 +161,13 @@ fn live_keys_for_replays_say_what_they_are_for() {
         assert_eq!(update(&mut model, Message::Action(Text::new(action.name))), []);
     }
     assert!(model.screen.notice.is_some_and(|(text, _)| text.contains("this is live")));
+}
+
+#[test]
+fn the_footer_tells_what_the_key_does_now() {
+    let (mut player, _) = session().replay();
+    let line = |player: &Player| live::text(&drawn(player.model(), (80, 24)));
+    assert!(line(&player).contains("Space pause"), "{}", line(&player));
+    player.control(Control::Pause);
+    assert!(line(&player).contains("Space go on") && !line(&player).contains("Space pause"), "{}", line(&player));
 }

@@ -142,6 +142,7 @@ fn other_vm() -> Facts {
         (Entity::Vm(vm.clone()), A::VmName, text("hpc-b")),
         (Entity::Vm(vm), A::PowerState, text("poweredOn")),
         (device.clone(), A::DeviceKind, text("PVRDMA adapter")),
+        (device.clone(), A::HardwareAddress, text("00:50:56:80:00:02")),
         (device.clone(), A::SwitchId, text(VDS)),
         (device, A::PortId, text("14")),
     ]

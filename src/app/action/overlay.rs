@@ -27,9 +27,14 @@ pub(super) const HELP: Action = Action {
 pub(super) const CLOSE: Action = Action {
     name: "close",
     hint: "close",
-    description: "Close what lies on top; without an overlay: take the filter off",
+    description: "Close what lies on top; without an overlay: hide the graphs' cursor, or take the filter off",
     run: |model| {
-        if model.screen.overlays.pop().is_none() && !model.screen.filter.is_empty() {
+        if model.screen.overlays.pop().is_some() {
+            return Vec::new();
+        }
+        if model.screen.panel == Panel::Live && model.screen.live.cursor.is_some() {
+            model.screen.live.cursor = None;
+        } else if !model.screen.filter.is_empty() {
             model.screen.filter = crate::app::filter::Filter::default();
         }
         Vec::new()

@@ -5,6 +5,8 @@ mod counters;
 mod unread;
 mod vmx;
 
+pub use vmx::Cache as VmxCache;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::condition::Gravity;
@@ -12,6 +14,7 @@ use super::host_binding::{aged, cell, entity_row, is_host, pvrdma};
 use super::model::Model;
 use super::table::{Cell, Row, RowKey, sections};
 use crate::diagnose::join::{Chain, Gap, LinkKind, SHARED_COUNTERS};
+use crate::diagnose::lint::HostView;
 use crate::fabric::{Attribute, Entity, EntityId};
 
 pub use unread::why_none;
@@ -54,10 +57,12 @@ pub fn rows(model: &Model) -> Vec<Row> {
     let vms = shown_vms(model);
     let several = vms.len() > 1;
     let ways = Ways::of(model);
+    let mut hosts = BTreeMap::new();
     let mut all = Vec::new();
     for vm in &vms {
+        let host = hosts.entry(&vm.target).or_insert_with(|| HostView::of(&model.fabric, &vm.target));
         let prefix = if several { format!("{}: ", name(model, vm)) } else { String::new() };
-        for (title, rows) in aged(model, of_vm(model, &ways, vm)) {
+        for (title, rows) in aged(model, of_vm(model, &ways, vm, host.as_ref())) {
             // Of many VMs the text of the files is left to the panel of the one.
             if !(several && title.starts_with("VMX")) {
                 all.push((format!("{prefix}{title}"), rows));
@@ -67,12 +72,13 @@ pub fn rows(model: &Model) -> Vec<Row> {
     sections(model, all)
 }
 
-/// All sections of a VM.
-fn of_vm(model: &Model, ways: &Ways<'_>, vm: &EntityId) -> Vec<(String, Vec<Row>)> {
+/// All sections of a VM, on the host of this view.
+fn of_vm(model: &Model, ways: &Ways<'_>, vm: &EntityId, host: Option<&HostView>) -> Vec<(String, Vec<Row>)> {
     let file = vmx::File::of(model, vm);
-    let findings = file.as_ref().map(|file| file.findings(model, vm)).unwrap_or_default();
+    let findings = file.as_ref().map(|file| file.findings(model, vm, host));
+    let findings = findings.as_deref().unwrap_or_default();
     let devices = devices(model, ways, vm);
-    let mut attention: Vec<Row> = vmx::attention(&findings);
+    let mut attention: Vec<Row> = vmx::attention(findings);
     attention.extend(pvrdma::of_vm(model, vm));
     attention.extend(devices.iter().filter(|row| row.gravity() >= Gravity::Warning).cloned());
     for (number, row) in attention.iter_mut().enumerate() {
@@ -85,7 +91,7 @@ fn of_vm(model: &Model, ways: &Ways<'_>, vm: &EntityId) -> Vec<(String, Vec<Row>
         ("Not read".to_owned(), unread::rows(model, vm)),
         ("Devices and their way to the wire".to_owned(), devices),
         ("This VM".to_owned(), machine(model, ways, vm)),
-        ("VMX".to_owned(), file.map(|file| file.rows(model, vm, &findings)).unwrap_or_default()),
+        ("VMX".to_owned(), file.map(|file| file.rows(model, vm, findings)).unwrap_or_default()),
         (format!("Counters ({SHARED_COUNTERS})"), counters::rows(model, ways, vm)),
     ]
 }

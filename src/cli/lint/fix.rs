@@ -1,5 +1,6 @@
 //! `lint --fix`: the changes that findings propose, shown before they are made, and made only while the VM is off.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
@@ -43,9 +44,10 @@ pub(super) fn proposed(file: &Dictionary, findings: &[Finding]) -> Vec<Assignmen
         let first = values.next();
         values.all(|value| Some(value) == first)
     };
+    let mut seen = HashSet::new();
     let mut changes: Vec<Assignment> = Vec::new();
     for (key, value) in findings.iter().flat_map(|finding| &finding.found.fix) {
-        if is_settled(key) && !changes.iter().any(|(other, _)| other.eq_ignore_ascii_case(key)) {
+        if seen.insert(key.to_ascii_lowercase()) && is_settled(key) {
             changes.push((key.clone(), value.clone()));
         }
     }

@@ -10,6 +10,9 @@ static WRONG_ID: Rule = Rule {
     title: "an id",
     versions: "7.0 and later",
     source: Source { text: "a page", weak: false },
+    at_power_on: crate::diagnose::lint::AtPowerOn::BySeverity,
+    myths: &[],
+    of_grammar: false,
     check: |_| Vec::new(),
 };
 

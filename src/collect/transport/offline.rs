@@ -49,6 +49,14 @@ pub enum ArchiveError {
     /// It is something else.
     #[error("it is no file of `rdmascope collector`")]
     Foreign,
+    /// Nothing is in it.
+    #[error(
+        "it is empty: the script of `rdmascope collector` writes into a file that it names; `sh SCRIPT - > FILE` writes into FILE"
+    )]
+    Nothing,
+    /// It is the script.
+    #[error("it is the script of `rdmascope collector`; run it on the machine, and open what it writes")]
+    Script,
     /// It was compressed.
     #[error("it is compressed by {0}; unpack it first")]
     Compressed(&'static str),
@@ -72,6 +80,12 @@ impl Archive {
             }
         }
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        if bytes.trim_ascii().is_empty() {
+            return Err(ArchiveError::Nothing);
+        }
+        if bytes.starts_with(b"#!/bin/sh\n# Collector of rdmascope ") {
+            return Err(ArchiveError::Script);
+        }
         let first = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
         if first.last() == Some(&b'\r') {
             let mut without = Vec::with_capacity(bytes.len());
@@ -196,7 +210,8 @@ pub fn script(version: &str, nonce: &str, esxi: &[Probe], linux: &[Probe]) -> St
         "#!/bin/sh\n\
          # Collector of rdmascope {version}: reads this machine once and writes what it read into one file.\n\
          #\n\
-         #   sh rdmascope-collector.sh [FILE]      then, where rdmascope is: rdmascope offline:FILE\n\
+         #   sh rdmascope-collector.sh [FILE]         then, where rdmascope is: rdmascope offline:FILE\n\
+         #   sh rdmascope-collector.sh - > FILE       the same by standard output\n\
          #\n\
          # It only reads: no command below changes anything. Run it as root to read everything; without, it says what is\n\
          # missing. The file is readable by its owner only. It holds the raw outputs of the commands below: names and\n\
@@ -222,6 +237,13 @@ pub fn script(version: &str, nonce: &str, esxi: &[Probe], linux: &[Probe]) -> St
          esac\n\
          _host=$(hostname 2>/dev/null || uname -n)\n\
          _file=${{1:-rdmascope-$(uname -n)-$(date -u +%Y%m%dT%H%M%SZ).txt}}\n\
+         _folder=\n\
+         if [ \"$_file\" = - ]; then\n\
+         _folder=$(mktemp -d) || exit 1\n\
+         trap 'rm -rf \"$_folder\"' EXIT\n\
+         trap 'exit 1' HUP INT TERM\n\
+         _file=$_folder/saved\n\
+         fi\n\
          if [ -e \"$_file\" ] || [ -e \"$_file.stderr\" ]; then echo \"$_file is there already\" >&2; exit 1; fi\n"
     );
     for (name, probes) in [("esxi", esxi), ("linux", linux)] {
@@ -235,7 +257,8 @@ pub fn script(version: &str, nonce: &str, esxi: &[Probe], linux: &[Probe]) -> St
     text.push_str(&filter());
     let _ = write!(
         text,
-        "echo \"reading this machine into $_file ...\" >&2\n\
+        "_into=${{_folder:+standard output}}\n\
+         echo \"reading this machine into ${{_into:-$_file}} ...\" >&2\n\
          {{\n\
          printf '{MAGIC} {FORMAT}\\nversion: %s\\nsystem: %s\\n' '{version}' \"$_system\"\n\
          printf 'host: %s\\ndate: %s\\nnonce: %s\\n' \"$_host\" \"$(date -u +%Y-%m-%dT%H:%M:%SZ)\" {nonce}\n\
@@ -245,7 +268,13 @@ pub fn script(version: &str, nonce: &str, esxi: &[Probe], linux: &[Probe]) -> St
          _read_$_system 2>\"$_file.stderr\" | {FILTER_NAME} >>\"$_file\"\n\
          {{ printf '\\n{}\\n'; cat \"$_file.stderr\"; printf '\\n{}\\n'; }} >>\"$_file\" || exit 1\n\
          rm -f \"$_file.stderr\"\n\
-         echo \"done: $_file\" >&2\n",
+         if [ -n \"$_folder\" ]; then\n\
+         cat \"$_file\" || exit 1\n\
+         echo \"done; where rdmascope is: rdmascope offline:FILE\" >&2\n\
+         else\n\
+         echo \"done: $_file; take it to where rdmascope is: rdmascope offline:$_file\" >&2\n\
+         [ -t 1 ] || [ $# -gt 0 ] || echo \"nothing went to standard output; for that: sh $0 - > FILE\" >&2\n\
+         fi\n",
         separator(nonce, "stderr"),
         separator(nonce, "end"),
     );
@@ -332,6 +361,43 @@ mod tests {
         }
     }
 
+    /// By standard output too, also where the script itself comes by standard input; and nothing is left behind.
+    #[test]
+    fn a_hyphen_means_standard_output() {
+        let text = script("1.2.3", NONCE, &[], LINUX);
+        let mut shells = 0;
+        for words in [vec!["/bin/sh"], vec!["dash"], vec!["bash", "--posix"], vec!["busybox", "sh"]] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let collector = folder.path().join("collector.sh");
+            std::fs::write(&collector, &text).expect("written");
+            let shell = |given: &[&str]| {
+                let mut command = Command::new(words[0]);
+                command.args(&words[1..]).args(given).current_dir(folder.path()).env("TMPDIR", folder.path());
+                command.stdin(std::fs::File::open(&collector).expect("the script")).output()
+            };
+            let Ok(named) = shell(&["collector.sh", "-"]) else { continue };
+            shells += 1;
+            for output in [named, shell(&["-s", "--", "-"]).expect("as before")] {
+                let said = String::from_utf8_lossy(&output.stderr);
+                assert!(output.status.success() && said.contains("offline:FILE"), "{words:?}: {said}");
+                let archive = Archive::parse(&output.stdout).expect("an archive");
+                assert!(archive.is_whole && archive.sections.len() == 3, "{words:?}");
+            }
+            assert_eq!(
+                std::fs::read_dir(folder.path()).expect("there").count(),
+                1,
+                "{words:?}: only the script is there"
+            );
+            let into_a_file = shell(&["collector.sh"]).expect("as before");
+            let said = String::from_utf8_lossy(&into_a_file.stderr);
+            assert!(
+                into_a_file.stdout.is_empty() && said.contains("for that: sh collector.sh - > FILE"),
+                "{words:?}: {said}"
+            );
+        }
+        assert!(shells > 0);
+    }
+
     #[test]
     fn a_file_that_ends_early_gives_what_is_in_it_or_says_why_not() {
         let bytes = saved().remove(0);
@@ -342,7 +408,11 @@ mod tests {
                     archive.reports(&TargetId::new("x"), LINUX);
                 }
                 Err(
-                    ArchiveError::Foreign | ArchiveError::Header(_) | ArchiveError::Empty | ArchiveError::Format(_),
+                    ArchiveError::Nothing
+                    | ArchiveError::Foreign
+                    | ArchiveError::Header(_)
+                    | ArchiveError::Empty
+                    | ArchiveError::Format(_),
                 ) => {}
                 Err(error) => panic!("{length}: {error}"),
             }
@@ -352,8 +422,10 @@ mod tests {
     #[test]
     fn what_is_no_archive_is_refused() {
         let of = |bytes: &[u8]| Archive::parse(bytes).expect_err("no archive");
-        assert_eq!(of(b""), ArchiveError::Foreign);
+        assert_eq!(of(b""), ArchiveError::Nothing);
         assert_eq!(of(b"hello\n"), ArchiveError::Foreign);
+        assert_eq!(of(b"#!/bin/sh\necho Collector of rdmascope\n"), ArchiveError::Foreign);
+        assert_eq!(of(script("1", NONCE, &[], LINUX).as_bytes()), ArchiveError::Script);
         assert_eq!(of(b"\x1f\x8b\x08\0"), ArchiveError::Compressed("gzip"));
         assert_eq!(of(b"@rdmascope-archive 2\n\n"), ArchiveError::Format(Text::new("2")));
         assert!(matches!(of(b"@rdmascope-archive 1\nsystem: esxi\n\n"), ArchiveError::Header(_)));

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use super::parts::Line;
+use super::power_on::{self, is_failure};
 use crate::diagnose::myth::is_command;
 use crate::diagnose::needles::Needles;
 
@@ -37,6 +38,16 @@ pub enum Kind {
     SettingsTable,
     /// What was said when a VM did not start.
     PowerOnError,
+    /// A snapshot of this program.
+    Snapshot,
+    /// What the script of this program's `collector` saved.
+    Archive,
+    /// That script.
+    Collector,
+    /// A recording of this program's console.
+    Recording,
+    /// Another document of this program.
+    Document,
     /// Other text with something to say about it.
     Text,
 }
@@ -59,10 +70,20 @@ impl Kind {
             Self::ModuleOptions => "module-options",
             Self::SettingsTable => "settings-table",
             Self::PowerOnError => "power-on-error",
+            Self::Snapshot => "rdmascope-snapshot",
+            Self::Archive => "rdmascope-archive",
+            Self::Collector => "rdmascope-collector",
+            Self::Recording => "rdmascope-recording",
+            Self::Document => "rdmascope-document",
             Self::Text => "text",
         }
     }
 }
+
+/// All that is known, in words for people; help and refusals list it.
+pub const KNOWN: &str = "vmware.log and vmkernel.log; what was said when a VM did not start; VMX and VMSD files; output of esxcli, localcli, \
+                         esxcfg-* and vim-cmd, with or without the command; local.sh, other scripts and command lines; esx.conf; boot \
+                         arguments; parameters of driver modules; tables of advanced settings; files of rdmascope itself";
 
 /// The script that a text is, if it is one.
 pub(super) fn script(path: &str, lines: &[Line<'_>]) -> Option<Kind> {
@@ -205,7 +226,7 @@ fn of_line(line: &str, before: Option<&str>) -> Option<Kind> {
         return Some(Kind::VmkernelLog);
     }
     let lower = trimmed.to_ascii_lowercase();
-    if has(POWER_ON) || lower.starts_with("msg.") && lower.contains(": \"") {
+    if has(POWER_ON) || has(FAILED) && is_failure(trimmed) || lower.starts_with("msg.") && lower.contains(": \"") {
         return Some(Kind::PowerOnError);
     }
     if has(BOOT) || lower.starts_with("linux /") {
@@ -291,6 +312,7 @@ const POWER_ON: u8 = 3;
 const BOOT: u8 = 4;
 const MODULE: u8 = 5;
 const DUMP: u8 = 6;
+const FAILED: u8 = 7;
 
 /// Words that tell a kind wherever they stand in a line.
 static WORDS: LazyLock<Needles> = LazyLock::new(|| {
@@ -317,17 +339,18 @@ static WORDS: LazyLock<Needles> = LazyLock::new(|| {
             POWER_ON,
             &[
                 "vim.fault.",
-                "power on failed",
                 "memory reservation (sched.mem.min)",
                 "is not a passthrough device",
                 "cannot be added when nested hardware-assisted",
                 "no pcie slot available",
                 "too many pci devices are already",
+                "failed to register the device pcipassthru",
             ],
         ),
         (BOOT, &["grub_cmdline", "boot_image=", "kernelopt=", "vfio-pci.ids="]),
         (MODULE, &[" enabled = ", " options = '"]),
         (DUMP, &["(vim."]),
+        (FAILED, &[power_on::FAILED]),
     ];
     Needles::new(ALL.iter().flat_map(|(group, words)| words.iter().map(|word| (*word, *group))))
 });

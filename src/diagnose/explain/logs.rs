@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use super::messages::MESSAGES;
 use super::parts::Line;
+use super::power_on::{self, Failures};
 use super::squeezed::{self, number, squeezed};
 use super::{Explained, Kind, Value, kind, value};
 use crate::diagnose::finding::{Confidence, Finding, Status};
@@ -25,7 +26,8 @@ static WORDS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let of_messages = MESSAGES.iter().flat_map(|message| {
         message.words.iter().chain(message.unless).chain(message.with.iter().copied().flatten()).copied()
     });
-    let all: BTreeSet<&str> = of_messages.chain([PAGES, MEMORY, BAR, UNASSIGNED, EFI]).collect();
+    let all: BTreeSet<&str> =
+        of_messages.chain([PAGES, MEMORY, BAR, UNASSIGNED, EFI, power_on::REGISTER, power_on::FAILED]).collect();
     all.into_iter().collect()
 });
 static NEEDLES: LazyLock<Needles> =
@@ -56,6 +58,8 @@ struct Numbers {
     bars: BTreeMap<(u64, String), (u64, u32)>,
     /// The memory that should be reserved, in MB, and the line.
     memory: Option<(u64, u32)>,
+    /// What kept a VM from starting.
+    failures: Failures,
 }
 
 impl Numbers {
@@ -80,6 +84,8 @@ impl Numbers {
                     self.bars.entry((index, place.to_owned())).or_insert((size, line));
                 }
             }
+            power_on::REGISTER => self.failures.device(line, rest),
+            power_on::FAILED => self.failures.line(line),
             MEMORY => self.memory = self.memory.or_else(|| Some((number(rest)?, line))),
             _ => {}
         }
@@ -133,6 +139,7 @@ pub(super) fn read(explained: &mut Explained, lines: &[Line<'_>]) {
         let needed = i64::try_from(needed).unwrap_or(i64::MAX);
         explained.fact(line, "memsize", State::Known(Value::Number(needed)), Some("MB"));
     }
+    numbers.failures.tell(explained, &raw);
     dictionary(explained, lines);
     errors(explained, lines);
 }

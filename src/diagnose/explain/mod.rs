@@ -5,10 +5,14 @@
 
 mod arguments;
 mod host;
+mod host_lines;
 mod kind;
 mod logs;
 mod messages;
+mod own;
 mod parts;
+mod power_on;
+mod rdma;
 mod squeezed;
 mod tables;
 mod vim;
@@ -19,11 +23,13 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use crate::diagnose::finding::{Confidence, Evidence, Finding, Status};
+use crate::diagnose::lint::catalogue;
 use crate::diagnose::myth::{self, Context};
 use crate::fabric::text::clean_line;
 use crate::fabric::{State, Text};
 
-pub use kind::Kind;
+pub use kind::{KNOWN, Kind};
+pub use own::is_recording;
 use parts::{Part, parts};
 
 /// So many facts of one text are told; what is more is counted.
@@ -73,6 +79,8 @@ pub struct Explained {
     pub facts: Vec<Fact>,
     /// What is wrong or worth knowing.
     pub findings: Vec<Finding>,
+    /// What it is for and how it is looked at, where that is by another command.
+    pub next: Option<String>,
     /// What of the text was not read or is not told, and why: a few words each.
     pub not_read: Vec<String>,
     /// The places of findings, by a hash of what makes them one.
@@ -87,9 +95,9 @@ impl Explained {
 
     /// How much was made of the text. What the wrapping itself breaks speaks against a reading of it.
     fn weight(&self) -> usize {
-        const BROKEN: [&str; 5] =
-            ["vmx.no-equals", "vmx.no-name", "vmx.open-quote", "vmx.after-value", "vm.vmsd-malformed"];
-        let broken = self.findings.iter().filter(|finding| BROKEN.contains(&finding.check.as_str())).count();
+        let is_broken =
+            |check: &str| check == "vm.vmsd-malformed" || catalogue().any(|rule| rule.of_grammar && rule.id == check);
+        let broken = self.findings.iter().filter(|finding| is_broken(&finding.check)).count();
         let said = self.findings.iter().filter(|finding| !finding.check.starts_with("vmx.")).count();
         (1000 + self.facts.len() + 1000 * said).saturating_sub(5 * broken)
     }
@@ -167,6 +175,9 @@ fn value(written: &str) -> State<Value> {
 
 /// Says what a text is and what it means. Never fails: what is not known stays unknown.
 pub fn explain(path: &str, bytes: &[u8]) -> Explained {
+    if let Some(own) = own::read(path, bytes) {
+        return own;
+    }
     let text = String::from_utf8_lossy(bytes);
     let text: Cow<'_, str> =
         if has_lone_return(&text) { text.replace("\r\n", "\n").replace('\r', "\n").into() } else { text };
@@ -303,26 +314,18 @@ fn read_parts(
     }
 }
 
-/// Rules for a VM's configuration that say of a key what the list of wrong advice says too.
-const SAME: [&str; 7] = [
-    "vmx.no-such-key",
-    "vmx.irrelevant-key",
-    "vmx.pvrdma-keys",
-    "vmx.pvrdma-pair-removed",
-    "vmx.host-setting",
-    "vmx.vgpu-mig-name",
-    "vmx.numa-default",
-];
-
-/// Takes out what is said twice: a rule about a line of which the list of wrong advice speaks.
+/// Takes out what is said twice: a rule for a VM's configuration about lines of which the list of wrong advice says the same.
 fn once(explained: &mut Explained) {
     let lines = |finding: &Finding| finding.evidence.iter().filter_map(|shown| shown.line).collect::<Vec<u32>>();
-    let judged: BTreeSet<u32> =
-        explained.findings.iter().filter(|finding| finding.check.contains(".myth-")).flat_map(lines).collect();
+    let mut judged: BTreeSet<(String, u32)> = BTreeSet::new();
+    for finding in explained.findings.iter().filter(|finding| finding.check.contains(".myth-")) {
+        judged.extend(lines(finding).into_iter().map(|line| (finding.check.clone(), line)));
+    }
     explained.findings.retain(|finding| {
+        let Some(rule) = catalogue().find(|rule| rule.id == finding.check) else { return true };
         let told = lines(finding);
-        let same = SAME.contains(&finding.check.as_str()) && !told.is_empty();
-        !(same && told.iter().all(|line| judged.contains(line)))
+        let is_said = |line: &u32| rule.myths.iter().any(|myth| judged.contains(&((*myth).to_owned(), *line)));
+        told.is_empty() || !told.iter().all(is_said)
     });
 }
 

@@ -43,8 +43,25 @@ pub struct Rule {
     pub versions: &'static str,
     /// What it rests on.
     pub source: Source,
+    /// What its findings mean for the next power-on, where they do not say so themselves.
+    pub at_power_on: AtPowerOn,
+    /// Entries of the list of wrong advice that say the same of a line.
+    pub myths: &'static [&'static str],
+    /// True if what it finds are lines that are no assignment.
+    pub of_grammar: bool,
     /// Looks.
     pub check: fn(&Subject<'_>) -> Vec<Found>,
+}
+
+/// What the findings of a rule mean for the next power-on, as long as no single one says that it fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtPowerOn {
+    /// By the severity: an error leaves the outcome open, anything else does not.
+    BySeverity,
+    /// The VM starts all the same: the guest or the device suffers.
+    Starts,
+    /// Nobody knows what the host makes of it.
+    Open,
 }
 
 impl std::fmt::Debug for Rule {
@@ -88,11 +105,27 @@ pub struct Finding {
     pub found: Found,
 }
 
-/// Runs all rules; the gravest findings first, then by line.
+/// So many findings of one rule are told; files are made by anybody, and one finding a line can be millions.
+pub const MOST_OF_A_RULE: usize = 200;
+
+/// What a rule finds, and how much more there would be.
+fn found_by(rule: &Rule, subject: &Subject<'_>) -> Vec<Found> {
+    let mut found = (rule.check)(subject);
+    let Some(more) = found.len().checked_sub(MOST_OF_A_RULE).filter(|more| *more > 0) else { return found };
+    // What makes the power-on fail must not be among those that are left out.
+    found.sort_by_key(|one| one.power_on_fails.is_none());
+    found.truncate(MOST_OF_A_RULE);
+    let message = format!("and {more} more of this kind, which are not listed");
+    found.push(Found { message, ..Found::default() });
+    found
+}
+
+/// Runs all rules; the gravest findings first, then by line. Of one rule [`MOST_OF_A_RULE`] are told, and a last one without
+/// a line that counts the rest.
 pub fn lint(subject: &Subject<'_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = RULES
         .iter()
-        .flat_map(|rule| (rule.check)(subject).into_iter().map(move |found| Finding { rule, found }))
+        .flat_map(|rule| found_by(rule, subject).into_iter().map(move |found| Finding { rule, found }))
         .collect();
     findings.sort_by_key(|finding| (std::cmp::Reverse(finding.rule.severity), finding.found.line));
     findings

@@ -6,26 +6,8 @@
 use super::rules::device::{Kind, devices};
 use super::rules::passthrough_id::is_decided;
 use super::rules::shown;
-use super::{Finding, Severity, Subject};
+use super::{AtPowerOn, Finding, Severity, Subject};
 use crate::probe::vmx::PciId;
-
-/// Errors that are known not to keep a VM from starting: the guest or the device suffers.
-const STARTS: &[&str] =
-    &["vmx.efi-missing", "vmx.pvrdma-keys", "vmx.pvrdma-standard-switch", "vmx.pvrdma-pair-removed"];
-/// Findings below an error whose effect on the power-on is not known.
-const OPEN: &[&str] = &[
-    "vmx.bad-flag",
-    "vmx.byte-order-mark",
-    "vmx.cores-per-socket",
-    "vmx.encoding-mismatch",
-    "vmx.hardware-version",
-    "vmx.memory-size",
-    "vmx.passthrough-id-form",
-    "vmx.passthrough-id-twice",
-    "vmx.passthrough-other-device",
-    "vmx.placeholder",
-    "vmx.vgpu-profile",
-];
 
 /// What would happen at power-on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -78,9 +60,10 @@ impl PowerOn {
         if !reasons.is_empty() {
             return Self { verdict: Verdict::Fails, reason: reasons.join("; ") };
         }
-        let undecided = |finding: &&Finding| {
-            let (rule, error) = (finding.rule.id, finding.rule.severity == Severity::Error);
-            (error && !STARTS.contains(&rule)) || OPEN.contains(&rule)
+        let undecided = |finding: &&Finding| match finding.rule.at_power_on {
+            AtPowerOn::BySeverity => finding.rule.severity == Severity::Error,
+            AtPowerOn::Starts => false,
+            AtPowerOn::Open => true,
         };
         if let Some(first) = findings.iter().find(undecided) {
             let message = &first.found.message;
@@ -153,10 +136,11 @@ mod tests {
     }
 
     #[test]
-    fn the_lists_name_rules_of_the_right_severity() {
-        let severity = |id: &str| catalogue().find(|rule| rule.id == id).map(|rule| rule.severity);
-        assert!(STARTS.iter().all(|id| severity(id) == Some(Severity::Error)));
-        assert!(OPEN.iter().all(|id| severity(id) == Some(Severity::Warning)));
+    fn what_is_said_of_the_power_on_fits_the_severity() {
+        let of = |at| catalogue().filter(move |rule| rule.at_power_on == at);
+        assert!(of(AtPowerOn::Starts).all(|rule| rule.severity == Severity::Error));
+        assert!(of(AtPowerOn::Open).all(|rule| rule.severity == Severity::Warning));
+        assert!(of(AtPowerOn::Starts).count() > 0 && of(AtPowerOn::Open).count() > 0);
     }
 
     #[test]

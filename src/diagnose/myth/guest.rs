@@ -15,7 +15,7 @@ pub(super) static MYTHS: &[Myth] = &[
         source: "rdma-core kernel-boot/rdma_rename.c; Linux pvrdma_main.c",
         weak: false,
         needs: &["pvr0"],
-        says: |said| said.word("pvr0"),
+        says: |said| said.word("pvr0") && !said.denies(),
     },
     Myth {
         id: "guest.myth-ipoib-on-pvrdma",
@@ -54,7 +54,7 @@ pub(super) static MYTHS: &[Myth] = &[
         source: "NVIDIA DCGM documentation",
         weak: true,
         needs: &["dcgm"],
-        says: |said| said.any(&["nvidia-smi-dcgm"]) || (said.context.esxi && said.runs(&["dcgmi"])),
+        says: |said| said.names(&["nvidia-smi-dcgm"]) || (said.context.esxi && said.runs(&["dcgmi"])),
     },
     Myth {
         id: "gpu.myth-tcc",
@@ -84,7 +84,8 @@ pub(super) static MYTHS: &[Myth] = &[
         weak: false,
         needs: &["xid"],
         says: |said| {
-            said.word("xid") && (said.word("69") || said.word("70")) && (said.word("acs") || said.any(&["cross-vf"]))
+            let codes = said.word("69") || said.word("70");
+            said.word("xid") && codes && (said.word("acs") || said.any(&["cross-vf"])) && !said.denies()
         },
     },
     Myth {
@@ -106,7 +107,7 @@ pub(super) static MYTHS: &[Myth] = &[
         verdict: Verdict::WrongValue,
         claim: "`nvidia-smi -L` prints `GPU 0000:17:00.0 (UUID..) [MIG 1g.5gb]`",
         truth: "It prints `GPU 0: NVIDIA A100-PCIE-40GB (UUID: GPU-...)` and indented below it one line for each MIG device.",
-        source: "NVIDIA MIG user guide; idx 27838916078",
+        source: "NVIDIA MIG user guide; field report",
         weak: false,
         needs: &["gpu 0000:"],
         says: |said| said.lower.starts_with("gpu 0000:") && said.has(&["(uuid", "[mig"]),
@@ -117,9 +118,9 @@ pub(super) static MYTHS: &[Myth] = &[
         claim: "the advanced option \"MIG-aware vGPU scheduling\"",
         truth: "There is no such option; a MIG-backed vGPU profile is chosen by its name.",
         source: "no public trace of the option",
-        weak: false,
+        weak: true,
         needs: &["mig-aware vgpu scheduling"],
-        says: |said| said.any(&["mig-aware vgpu scheduling"]),
+        says: |said| said.names(&["mig-aware vgpu scheduling"]),
     },
     Myth {
         id: "guest.myth-rdma-res-qps",

@@ -36,8 +36,8 @@ pub(super) static MYTHS: &[Myth] = &[
         claim: "`esxcli hardware pci list` shows `Driver: vmw_pvrdma`, or `module list` shows vmw_pvrdma as loaded",
         truth: "`hardware pci list` has no key Driver (it has Module Name and Current Owner), `module list` has no version \
                 column, and vmw_pvrdma is the driver of the Linux guest.",
-        source: "real outputs of both commands (idx 2479667222, 55404119326)",
-        weak: false,
+        source: "field report: outputs of both commands",
+        weak: true,
         needs: &["vmw_pvrdma"],
         says: |said| {
             said.line.starts_with("Driver: vmw_pvrdma")
@@ -85,7 +85,7 @@ pub(super) static MYTHS: &[Myth] = &[
         source: "lamw/esxi-advanced-and-kernel-settings, kernel settings of 42 builds",
         weak: false,
         needs: &["allowpcieacsoverride"],
-        says: |said| said.any(&["allowpcieacsoverride"]),
+        says: |said| said.names(&["allowpcieacsoverride"]),
     },
     Myth {
         id: "host.myth-numa-kernel-settings",
@@ -96,7 +96,7 @@ pub(super) static MYTHS: &[Myth] = &[
         source: "lamw/esxi-advanced-and-kernel-settings, settings of 42 builds",
         weak: false,
         needs: &["numa_prefer_local", "numa_vcpu_affinity"],
-        says: |said| said.any(&["numa_prefer_local", "numa_vcpu_affinity"]),
+        says: |said| said.names(&["numa_prefer_local", "numa_vcpu_affinity"]),
     },
     Myth {
         id: "host.myth-vgpu-ruleset",
@@ -106,7 +106,7 @@ pub(super) static MYTHS: &[Myth] = &[
         source: "govmomi simulator/esx/host_firewall_system.go (42 rulesets)",
         weak: false,
         needs: &["nvidia-vgpu-manager"],
-        says: |said| said.any(&["nvidia-vgpu-manager"]),
+        says: |said| said.names(&["nvidia-vgpu-manager"]),
     },
     Myth {
         id: "host.myth-enable-vgpu",
@@ -115,9 +115,9 @@ pub(super) static MYTHS: &[Myth] = &[
         truth: "vim-cmd has no such command. Whether a GPU is shared or passed through is set with `esxcli graphics host set` \
                 or by its passthrough state.",
         source: "no public trace of the command",
-        weak: false,
+        weak: true,
         needs: &["hostsvc/enable_vgpu"],
-        says: |said| said.any(&["hostsvc/enable_vgpu"]),
+        says: |said| said.names(&["hostsvc/enable_vgpu"]),
     },
     Myth {
         id: "host.myth-nic-sriov-list",
@@ -158,9 +158,9 @@ pub(super) static MYTHS: &[Myth] = &[
         truth: "hostd has no such keys. What PCIe hot-plug does stands in vmkernel.log behind `PCIEHP:`; it is switched off \
                 with the kernel setting enablePCIEHotplug.",
         source: "no public trace of the keys; Broadcom KB on PCIEHP",
-        weak: false,
+        weak: true,
         needs: &["devicepollingintervalms", "hotplugeventtimeoutms"],
-        says: |said| said.any(&["devicepollingintervalms", "hotplugeventtimeoutms"]),
+        says: |said| said.names(&["devicepollingintervalms", "hotplugeventtimeoutms"]),
     },
     Myth {
         id: "host.myth-modules-load-order",
@@ -168,10 +168,10 @@ pub(super) static MYTHS: &[Myth] = &[
         claim: "modules_load_order with vfio-pci in esx.conf",
         truth: "There is no such line. vfio is Linux with KVM; on ESXi the module pciPassthru owns what is passed through, and \
                 vGPU has its own host driver, installed as one VIB.",
-        source: "real output of `esxcli hardware pci list` (idx 2479667222)",
-        weak: false,
+        source: "field report: output of `esxcli hardware pci list`",
+        weak: true,
         needs: &["modules_load_order"],
-        says: |said| said.any(&["modules_load_order"]),
+        says: |said| said.names(&["modules_load_order"]),
     },
     Myth {
         id: "host.myth-vfio-on-esxi",
@@ -179,8 +179,8 @@ pub(super) static MYTHS: &[Myth] = &[
         claim: "vfio on an ESXi host",
         truth: "vfio is Linux with KVM. On ESXi the module pciPassthru owns what is passed through (`Current Owner: VM \
                 Passthru`, `Module Name: pciPassthru`).",
-        source: "real output of `esxcli hardware pci list` (idx 2479667222)",
-        weak: false,
+        source: "field report: output of `esxcli hardware pci list`",
+        weak: true,
         needs: &["vfio"],
         says: |said| {
             let on_host = said.runs(&["esxcli"]) || said.runs(&["vmkload_mod"]) || said.runs(&["esxcfg-module"]);
@@ -222,8 +222,8 @@ pub(super) static MYTHS: &[Myth] = &[
         claim: "`esxcli hardware pci list | grep 10de.*20b2` finds the GPU",
         truth: "The command prints `Vendor ID: 0x10de` and `Device ID: 0x20b2` on two lines, so the pattern never matches, \
                 whether the GPU is there or not.",
-        source: "real output of `esxcli hardware pci list` (idx 2479667222)",
-        weak: false,
+        source: "field report: output of `esxcli hardware pci list`",
+        weak: true,
         needs: &["10de"],
         says: |said| said.runs(&["esxcli", "hardware", "pci", "list"]) && greps_two_ids(said),
     },
@@ -251,9 +251,9 @@ pub(super) static MYTHS: &[Myth] = &[
         claim: "vmkernel.log says `PCIe ACS check passed` or `ACS bypass detected`",
         truth: "No ESXi log with these lines is known; their absence proves nothing about ACS.",
         source: "no public trace of the lines",
-        weak: false,
+        weak: true,
         needs: &["pcie acs check passed", "acs bypass detected", "acs cap: enabled"],
-        says: |said| said.any(&["pcie acs check passed", "acs bypass detected", "acs cap: enabled"]),
+        says: |said| said.names(&["pcie acs check passed", "acs bypass detected", "acs cap: enabled"]),
     },
     Myth {
         id: "host.myth-acs-is-ari",
@@ -264,7 +264,10 @@ pub(super) static MYTHS: &[Myth] = &[
         source: "pciutils lib/header.h",
         weak: false,
         needs: &["acs"],
-        says: |said| said.word("acs") && !said.word("ari") && (said.has(&["alternat", "routing"]) || said.word("0x14")),
+        says: |said| {
+            let is_ari = said.has(&["alternat", "routing"]) || said.word("0x14");
+            said.word("acs") && !said.word("ari") && is_ari && !said.denies()
+        },
     },
     Myth {
         id: "host.myth-vmcp-gpu",
@@ -274,7 +277,21 @@ pub(super) static MYTHS: &[Myth] = &[
         source: "govmomi vim25/types, ClusterVmComponentProtectionSettings",
         weak: false,
         needs: &["gpu"],
-        says: |said| (said.word("vmcp") || said.any(&["vm component protection"])) && said.word("gpu"),
+        says: |said| {
+            let speaks = (said.word("vmcp") || said.any(&["vm component protection"])) && said.word("gpu");
+            // "Disable it so that resets do not occur" denies nothing; "do not disable it" does.
+            let off = said.any(&["disabl", "deactivat", "switch off", "turn off", "关闭", "禁用"])
+                && !said.any(&[
+                    "no need",
+                    "not need",
+                    "need not",
+                    "needn't",
+                    "not disabl",
+                    "n't disabl",
+                    "never disabl",
+                ]);
+            speaks && (off || said.any(&["reset"]) && !said.denies())
+        },
     },
     Myth {
         id: "host.myth-esxtop-pcie",
@@ -282,82 +299,13 @@ pub(super) static MYTHS: &[Myth] = &[
         claim: "esxtop shows the PCIe throughput of a GPU",
         truth: "esxtop has no PCIe column, and what a passed-through device moves cannot be seen by the host; it is read in the \
                 guest. Ballooning is MCTLSZ in the memory view.",
-        source: "headers of real esxtop batches (idx 25180274083, 740847583)",
-        weak: false,
-        needs: &["pcie"],
-        says: |said| said.any(&["pcie: tx/rx", "pcie tx/rx mbps"]) || (said.word("esxtop") && said.word("pcie")),
-    },
-    Myth {
-        id: "host.myth-kb-89234",
-        verdict: Verdict::WrongValue,
-        claim: "PVRDMA does not support vMotion before 8.0 U2 (KB 89234)",
-        truth: "VMware lists vMotion among what PVRDMA supports since 6.5. What changes silently is the transport: on a host \
-                without RDMA adapter or tagged VMkernel adapter it becomes TCP.",
-        source: "vSphere 6.5 Networking, PVRDMA; that KB cannot be found",
-        weak: false,
-        needs: &["89234"],
-        says: |said| said.any(&["kb 89234", "kb89234", "kb-89234"]),
-    },
-    Myth {
-        id: "host.myth-firmware-floor",
-        verdict: Verdict::WrongValue,
-        claim: "firmware 20.35.1000 for ConnectX-5, 22.30.1000 for ConnectX-6, 24.29.1000 as floors",
-        truth: "The first number names the adapter: ConnectX-5 is 16.x, ConnectX-6 20.x, ConnectX-6 Dx 22.x, ConnectX-6 Lx 26.x, \
-                ConnectX-7 28.x. What counts is the entry of the adapter in the VMware Compatibility Guide.",
-        source: "own knowledge of NVIDIA's firmware numbers",
+        source: "field report: headers of esxtop batches",
         weak: true,
-        needs: &["20.35.1000", "22.30.1000", "24.29.1000"],
+        needs: &["pcie"],
         says: |said| {
-            let cx5 = said.any(&["connectx-5", "cx5", "cx-5"]) && said.word("20.35.1000");
-            let cx6 = said.any(&["connectx-6", "cx6", "cx-6"])
-                && !said.any(&["6 dx", "6-dx", "6dx"])
-                && said.word("22.30.1000");
-            cx5 || cx6 || said.word("24.29.1000")
+            let shows = ["show", "column", "display", "throughput", "bandwidth", "tx/rx", "mb/s", "mbps", "counter"];
+            let column = said.any(&["pcie: tx/rx", "pcie tx/rx mbps"]);
+            (column || said.word("esxtop") && said.word("pcie") && said.any(&shows)) && !said.denies()
         },
-    },
-    Myth {
-        id: "host.myth-build-numbers",
-        verdict: Verdict::WrongValue,
-        claim: "7.0 U3 is build 18643491 and U3b is build 18808142",
-        truth: "7.0 U3 is build 18644231, 7.0 U3c is 19193900, 7.0 U3d is 19482537.",
-        source: "idx 6074238650, 37982837934; Broadcom KB 395110",
-        weak: false,
-        needs: &["18643491", "18808142"],
-        says: |said| said.word("18643491") || said.word("18808142"),
-    },
-    Myth {
-        id: "host.myth-pvrdma-since-7u3",
-        verdict: Verdict::WrongValue,
-        claim: "PVRDMA came with vSphere 7.0 U3 or needs virtual hardware 19",
-        truth: "It is there since vSphere 6.5 with virtual hardware 13. RDMA namespaces need 7.0 and hardware 17, native \
-                endpoints 7.0 U1 and hardware 18.",
-        source: "vSphere 7.0 Networking, PVRDMA Support",
-        weak: false,
-        needs: &["pvrdma"],
-        says: |said| {
-            let needs = said.any(&[
-                "introduced",
-                "first",
-                "since",
-                "requires",
-                "minimum",
-                "at least",
-                ">=",
-                "≥",
-                "引入",
-                "最低",
-            ]);
-            said.any(&["pvrdma"]) && needs && said.any(&["7.0 u3", "7.0u3", "7.0 update 3", "vmx-19"])
-        },
-    },
-    Myth {
-        id: "host.myth-bios-for-pvrdma",
-        verdict: Verdict::Irrelevant,
-        claim: "PVRDMA needs VT-d or SR-IOV in the BIOS",
-        truth: "It does not: the adapter stays with the host. They matter for passthrough.",
-        source: "vSphere 7.0 Networking, PVRDMA Support",
-        weak: false,
-        needs: &["pvrdma"],
-        says: |said| said.any(&["pvrdma"]) && said.word("bios") && said.any(&["vt-d", "sr-iov", "amd-vi", "iommu"]),
     },
 ];

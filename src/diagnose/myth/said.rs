@@ -124,6 +124,37 @@ impl<'a> Said<'a> {
         self.command(words).is_some()
     }
 
+    /// True if it is a sentence that denies something: what it names it does not advise. Commands deny nothing.
+    pub fn denies(&self) -> bool {
+        const WORDS: [&str; 15] = [
+            "not", "no", "never", "without", "cannot", "neither", "nor", "nothing", "none", "nowhere", "wrong",
+            "untrue", "false", "myth", "contrary",
+        ];
+        // A sentence can begin with the name of a program: "esxtop has no such column".
+        const VERBS: [&str; 9] = ["has", "is", "does", "shows", "knows", "prints", "cannot", "never", "on"];
+        let is_command = self.commands().first().is_some_and(|words| match words.as_slice() {
+            [first, second, ..] => is_command(first) && !VERBS.contains(&second.as_str()),
+            [first] => is_command(first),
+            [] => false,
+        });
+        // `x = "FALSE"` denies nothing either.
+        let is_assignment = self.line.contains('=') && self.assigned().is_some();
+        !is_command
+            && !is_assignment
+            && (self.any(&["n't", "n’t", "不", "没有", "无需"]) || WORDS.iter().any(|word| self.word(word)))
+    }
+
+    /// True if the line has one of these pieces and is no sentence that denies them.
+    pub fn names(&self, pieces: &[&str]) -> bool {
+        self.any(pieces) && !self.denies()
+    }
+
+    /// True if it assigns to a key of which the table of keys says that this entry speaks of it.
+    pub fn key_of(&self, myth: &str) -> bool {
+        let known = self.assigned().and_then(|(key, _)| crate::diagnose::keys::find(key));
+        known.is_some_and(|known| known.myth == Some(myth))
+    }
+
     /// True if it assigns to a key of this form: `#` stands for a number, `*` at the end for anything.
     pub fn key(&self, form: &str) -> bool {
         self.assigned().is_some_and(|(key, _)| matches_form(key, form))

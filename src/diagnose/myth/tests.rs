@@ -94,8 +94,13 @@ const CASES: &[Case] = &[
     ),
     (
         "host.myth-acs-override",
-        &[("esxcli system settings kernel set -s allowPCIeACSOverride -v true", NONE)],
         &[
+            ("esxcli system settings kernel set -s allowPCIeACSOverride -v true", NONE),
+            ("esxcli system settings kernel set -s allowPCIeACSOverride -v no", NONE),
+            ("VMkernel.Boot.allowPCIeACSOverride = \"FALSE\"", NONE),
+        ],
+        &[
+            ("no build of ESXi has allowPCIeACSOverride", NONE),
             ("esxcli system settings kernel set -s disableACSCheck -v TRUE", NONE),
             ("esxcli system settings kernel list -o enableACSCheckForRP", NONE),
             ("VMkernel.Boot.disableACSCheck = true", NONE),
@@ -205,10 +210,27 @@ const CASES: &[Case] = &[
     (
         "host.myth-vmcp-gpu",
         &[("Disable VMCP so that GPU resets do not occur", NONE)],
-        &[("VMCP reacts to APD and PDL", NONE)],
+        &[
+            ("VMCP reacts to APD and PDL", NONE),
+            ("VMCP reacts to datastores only and never resets a GPU", NONE),
+            ("There is no need to disable VMCP for a GPU", NONE),
+            ("a VM with a GPU restarts with VMCP where its datastore is lost", NONE),
+        ],
     ),
-    ("host.myth-esxtop-pcie", &[("esxtop columns: PCIe: tx/rx MBps", NONE)], &[("esxtop -b -d 2 -n 2", NONE)]),
-    ("host.myth-kb-89234", &[("see KB 89234: vMotion is not supported", NONE)], &[("see KB 328676", NONE)]),
+    (
+        "host.myth-esxtop-pcie",
+        &[("esxtop columns: PCIe: tx/rx MBps", NONE), ("esxtop shows the PCIe throughput of the GPU", NONE)],
+        &[
+            ("esxtop -b -d 2 -n 2", NONE),
+            ("esxtop has no PCIe column", NONE),
+            ("look at esxtop while the PCIe link trains", NONE),
+        ],
+    ),
+    (
+        "host.myth-kb-89234",
+        &[("see KB 89234: vMotion is not supported", NONE)],
+        &[("see KB 328676", NONE), ("KB 89234 does not exist", NONE)],
+    ),
     (
         "host.myth-firmware-floor",
         &[("ConnectX-5 needs firmware 20.35.1000", NONE), ("ConnectX-6: 22.30.1000", NONE)],
@@ -221,17 +243,41 @@ const CASES: &[Case] = &[
     (
         "host.myth-build-numbers",
         &[("VMware ESXi 7.0.3 build-18643491", NONE)],
-        &[("VMware ESXi 7.0.3 build-18644231", NONE), ("VMware ESXi 7.0.3 build-19193900", NONE)],
+        &[
+            ("VMware ESXi 7.0.3 build-18644231", NONE),
+            ("VMware ESXi 7.0.3 build-19193900", NONE),
+            ("7.0 U3 is build 18644231, not 18643491", NONE),
+        ],
     ),
     (
         "host.myth-pvrdma-since-7u3",
-        &[("PVRDMA was introduced in vSphere 7.0 U3", NONE), ("PVRDMA requires vmx-19 or later", NONE)],
-        &[("PVRDMA since vSphere 6.5, hardware version 13", NONE), ("this PVRDMA VM runs on ESXi 7.0 U3", NONE)],
+        &[
+            ("PVRDMA was introduced in vSphere 7.0 U3", NONE),
+            ("PVRDMA requires vmx-19 or later", NONE),
+            ("PVRDMA: virtual hardware version >= vmx-19", NONE),
+            ("PVRDMA (≥7.0 U3)", NONE),
+            ("For PVRDMA vSphere 7.0 Update 3 or later is required", NONE),
+            ("PVRDMA 在 vSphere 7.0 U3 中引入", NONE),
+        ],
+        &[
+            ("PVRDMA since vSphere 6.5, hardware version 13", NONE),
+            ("this PVRDMA VM runs on ESXi 7.0 U3", NONE),
+            ("PVRDMA exists since 6.5; this host is 7.0 U3", NONE),
+            ("PVRDMA was not introduced in 7.0 U3", NONE),
+            ("PVRDMA requires vmx-13, not vmx-19", NONE),
+            ("first move the PVRDMA VMs, then update the host to 7.0 U3", NONE),
+            ("PVRDMA needs at least hardware 13; ours have vmx-19", NONE),
+        ],
     ),
     (
         "host.myth-bios-for-pvrdma",
         &[("For PVRDMA enable VT-d and SR-IOV in the BIOS", NONE)],
-        &[("For passthrough enable VT-d in the BIOS", NONE)],
+        &[
+            ("For passthrough enable VT-d in the BIOS", NONE),
+            ("PVRDMA does not need VT-d in the BIOS", NONE),
+            ("PVRDMA works without SR-IOV enabled in the BIOS", NONE),
+            ("VT-d in the BIOS has nothing to do with PVRDMA", NONE),
+        ],
     ),
     (
         "gpu.myth-dcgm-on-esxi",
@@ -387,6 +433,17 @@ fn every_entry_has_a_case_a_source_and_an_id_of_its_own() {
         let small = |word: &&str| word.len() >= 3 && **word == word.to_lowercase();
         assert!(!myth.needs.is_empty() && myth.needs.iter().all(small), "{}", myth.id);
         assert!(!myth.source.is_empty() && !myth.truth.is_empty() && !myth.claim.is_empty(), "{}", myth.id);
+    }
+}
+
+/// Numbers of the collection from which reports were taken mean nothing to anybody else, and absence is no proof.
+#[test]
+fn a_source_is_one_that_can_be_found_again_or_it_is_weak() {
+    for myth in all() {
+        assert!(!myth.source.contains("idx "), "{}", myth.id);
+        let absent = myth.source.contains("no public trace");
+        let only_reported = myth.source.starts_with("field report");
+        assert!(myth.weak || !(absent || only_reported), "{}", myth.id);
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) static MYTHS: &[Myth] = &[
         claim: "networkName names the virtual switch",
         truth: "It names the port group of a standard switch. On a distributed switch, which PVRDMA needs, the VMX has \
                 ethernetN.dvs.switchId, .portgroupId and .portId in its place.",
-        source: "idx 70201079751 (sibling keys in a real VMX); own knowledge for ethernetN",
+        source: "field report: sibling keys in a real VMX; own knowledge for ethernetN",
         weak: true,
         needs: &["networkname"],
         says: |said| {
@@ -98,8 +98,8 @@ pub(super) static MYTHS: &[Myth] = &[
         verdict: Verdict::Irrelevant,
         claim: "mks.enable3d = TRUE for a passed-through GPU",
         truth: "It switches on 3D of the virtual SVGA adapter and has nothing to do with a passed-through GPU or CUDA.",
-        source: "real VMX with passthrough (idx 28063172704)",
-        weak: false,
+        source: "field report: a real VMX with passthrough",
+        weak: true,
         needs: &["mks.enable3d"],
         says: |said| {
             let guide = said.context.passthrough && !said.context.whole_vmx;
@@ -112,13 +112,9 @@ pub(super) static MYTHS: &[Myth] = &[
         claim: "pciPassthru.useSafeMMIO and pciPassthru.useCachedMapping",
         truth: "There are no such keys. Those for large BARs are pciPassthru.use64bitMMIO and pciPassthru.64bitMMIOSizeGB.",
         source: "no public trace of the keys",
-        weak: false,
+        weak: true,
         needs: &["usesafemmio", "usecachedmapping"],
-        says: |said| {
-            ["usesafemmio", "usecachedmapping"]
-                .iter()
-                .any(|name| said.key(&format!("pcipassthru.{name}")) || said.key(&format!("pcipassthru#.{name}")))
-        },
+        says: |said| said.key_of("vm.myth-safe-mmio"),
     },
     Myth {
         id: "vm.myth-bar-keys",
@@ -126,17 +122,9 @@ pub(super) static MYTHS: &[Myth] = &[
         claim: "pciPassthru.0000.05.00.0.bar0.address and .size",
         truth: "There are no such keys: BARs are sized by the device and placed by the VM's firmware.",
         source: "no public trace of the keys",
-        weak: false,
+        weak: true,
         needs: &["pcipassthru"],
-        says: |said| {
-            said.assigned().is_some_and(|(key, _)| {
-                key.starts_with("pcipassthru")
-                    && key.split('.').any(|part| {
-                        part.strip_prefix("bar")
-                            .is_some_and(|number| !number.is_empty() && number.chars().all(|c| c.is_ascii_digit()))
-                    })
-            })
-        },
+        says: |said| said.key_of("vm.myth-bar-keys"),
     },
     Myth {
         id: "vm.myth-mig-mode",
@@ -147,7 +135,7 @@ pub(super) static MYTHS: &[Myth] = &[
         source: "NVIDIA MIG user guide",
         weak: false,
         needs: &["migmode"],
-        says: |said| said.key("migmode") || said.key("pcipassthru#.migmode") || said.key("pcipassthru.migmode"),
+        says: |said| said.key_of("vm.myth-mig-mode"),
     },
     Myth {
         id: "vm.myth-vgpu-type",

@@ -9,7 +9,8 @@ use super::super::guest::Identity;
 use super::super::guest::load::mix;
 use super::super::guest::state::uuid;
 use super::super::machine::HostTrouble;
-use super::state::{Carried, Dcb, Function, Module, Port, Release, State, Uplink, Vmknic};
+use super::functions::functions;
+use super::state::{Carried, Dcb, Module, Port, Release, State, Uplink, Vmknic};
 use super::vm::{Role, Vm};
 
 /// The name of the distributed switch.
@@ -25,11 +26,11 @@ pub const GROUPS: [&str; 3] = ["dvportgroup-117200", "dvportgroup-117201", "dvpo
 pub const VLAN: u16 = 100;
 
 /// The first port of the ConnectX, the second one, and the GPU.
-const HCA: [(u8, u8, u8); 2] = [(0x5e, 0, 0), (0x5e, 0, 1)];
-const GPU: (u8, u8, u8) = (0xaf, 0, 0);
+pub(super) const HCA: [(u8, u8, u8); 2] = [(0x5e, 0, 0), (0x5e, 0, 1)];
+pub(super) const GPU: (u8, u8, u8) = (0xaf, 0, 0);
 
 const CONNECTX: &str = "Mellanox Technologies MT28908 Family [ConnectX-6]";
-const CONNECTX_VF: &str = "MT28908 Family [ConnectX-6 Virtual Function]";
+pub(super) const CONNECTX_VF: &str = "MT28908 Family [ConnectX-6 Virtual Function]";
 
 /// Firmware of the ConnectX: the one that it should have, and an older one.
 const FIRMWARE: [&str; 2] = ["20.35.1012", "20.33.1048"];
@@ -276,117 +277,4 @@ fn modules(release: Release, nmlx5: &'static str, rdma: bool, differs: bool) -> 
         module("pciPassthru", true, own, ""),
         module("dvsdev", true, own, ""),
     ]
-}
-
-/// The functions of the PCI bus that a host has.
-fn functions(index: usize, release: Release, in_passthrough: bool, pending: bool) -> Vec<Function> {
-    const KERNEL: (&str, &str) = ("VMkernel", "VMkernel");
-    const GIVEN: (&str, &str) = ("VM Passthru", "VM Passthru");
-    // Up to 7.0 the list names what the VMkernel made of a function; 8.0 leaves that empty.
-    let named = |name: &str| if release == Release::Seven { name.to_owned() } else { String::new() };
-    let plain = |at, words, ids, class, module| Function {
-        at,
-        name: String::new(),
-        words,
-        ids,
-        class,
-        owners: KERNEL,
-        module,
-        capable: false,
-        slot: None,
-        parent: None,
-    };
-    let bridge = |bus, slot| {
-        let ids = [0x8086, 0x2030, 0x8086, 0];
-        plain(
-            (bus, slot, 0),
-            ("Intel Corporation", "Sky Lake-E PCI Express Root Port A"),
-            ids,
-            (0x604, "PCI bridge"),
-            None,
-        )
-    };
-    let mut all = vec![
-        plain(
-            (0, 0, 0),
-            ("Intel Corporation", "Sky Lake-E DMI3 Registers"),
-            [0x8086, 0x2020, 0, 0],
-            (0x600, "Host bridge"),
-            None,
-        ),
-        bridge(0x17, 0),
-    ];
-    for place in 0..2 {
-        all.push(Function {
-            name: named(if place == 0 { "vmnic0" } else { "vmnic1" }),
-            capable: true,
-            slot: Some(1),
-            parent: Some((0x17, 0, 0)),
-            ..plain(
-                (0x18, 0, place),
-                ("Intel Corporation", "Ethernet Controller X550"),
-                [0x8086, 0x1563, 0x1028, 0x1fa8],
-                (0x200, "Ethernet controller"),
-                Some("ixgben"),
-            )
-        });
-    }
-    all.push(bridge(0x5d, 0));
-    for (place, &at) in HCA.iter().enumerate() {
-        let given = in_passthrough;
-        let later = place == 1 && pending;
-        all.push(Function {
-            name: named(if place == 0 { "vmnic2" } else { "vmnic3" }),
-            owners: if given {
-                GIVEN
-            } else if later {
-                ("VM Passthru", "VMkernel")
-            } else {
-                KERNEL
-            },
-            capable: true,
-            slot: Some(3),
-            parent: Some((0x5d, 0, 0)),
-            ..plain(
-                at,
-                ("Mellanox Technologies", "MT28908 Family [ConnectX-6]"),
-                [0x15b3, 0x101b, 0x15b3, 0x0006],
-                (0x200, "Ethernet controller"),
-                Some(if given { "pciPassthru" } else { "nmlx5_core" }),
-            )
-        });
-    }
-    for number in 0..if in_passthrough { 0 } else { VIRTUAL_FUNCTIONS } {
-        all.push(Function {
-            // The bus stands there as a decimal number.
-            name: named(&format!("PF_0.94.0_VF_{number}")),
-            owners: GIVEN,
-            capable: true,
-            parent: Some((0x5d, 0, 0)),
-            ..plain(
-                (0x5e, 0, 2 + number),
-                ("Mellanox Technologies", CONNECTX_VF),
-                [0x15b3, 0x101c, 0x15b3, 0x0006],
-                (0x200, "Ethernet controller"),
-                Some("pciPassthru"),
-            )
-        });
-    }
-    if index == 0 {
-        all.push(bridge(0xae, 0));
-        all.push(Function {
-            owners: GIVEN,
-            capable: true,
-            slot: Some(7),
-            parent: Some((0xae, 0, 0)),
-            ..plain(
-                GPU,
-                ("NVIDIA Corporation", "GA100 [A100 PCIe 40GB]"),
-                [0x10de, 0x20f1, 0x10de, 0x145f],
-                (0x302, "3D controller"),
-                Some("pciPassthru"),
-            )
-        });
-    }
-    all
 }

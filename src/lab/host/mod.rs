@@ -9,6 +9,7 @@
 )]
 
 mod esxcli;
+mod functions;
 mod hosts;
 mod log;
 mod net_dvs;

@@ -144,6 +144,17 @@ fn every_trouble_shows(seed: u64) {
     let (host, other) = (&*hosts[index], &*hosts[1 - index]);
     let own = ["pv-a", "pv-b"][index];
     let healthy = Seen::of(host, "esxcli");
+    // What is ordinary and looks like a fault.
+    let setting = |attribute| healthy.shown(&Entity::KernelSetting("logPort".into()), attribute);
+    assert_eq!(
+        (setting(Attribute::SettingValue), setting(Attribute::SettingRuntime)),
+        ("default".into(), "none".into())
+    );
+    let second = Entity::PciFunction("0000:18:00.1".into());
+    assert_eq!(healthy.shown(&second, Attribute::ConfiguredOwner), ["VMkernel", "Unknown"][index], "seed {seed}");
+    let ids = healthy.all(Attribute::BackingId);
+    assert_eq!(ids, [["00000:175:00.0"], ["0000:94:00.0"]][index], "seed {seed}");
+    assert_eq!(healthy.all(Attribute::BackingFunction), [["0000:af:00.0"], ["<not-observable>"]][index], "seed {seed}");
     for trouble in TROUBLES {
         host.suffer(Trouble::Host(trouble), true);
         // By the program that the collector turns to when the agent is dead.

@@ -231,6 +231,7 @@ fn the_sound_vms_give_no_alarm_and_the_edited_one_every_fault() {
         (29, "vmx.latency-processors"),
         (30, "vmx.passthrough-memory-hot-add"),
         (31, "vmx.open-quote"),
+        (38, "vmx.passthrough-id-form"),
     ];
     assert_eq!(found, planted);
     assert_eq!(power_on.verdict, Verdict::Fails, "{}", power_on.reason);

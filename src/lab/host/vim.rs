@@ -8,6 +8,9 @@ use super::hosts::{DVS_ID, GROUPS};
 use super::state::State;
 use super::vm::{Role, Vm};
 
+/// The id of the passthrough device of the edited VM: bus 5e hexadecimal, or bus 94.
+pub const AMBIGUOUS_ID: &str = "0000:94:00.0";
+
 /// Answers `vim-cmd WORDS`.
 pub fn answer(state: &State, words: &[String]) -> Said {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -189,6 +192,11 @@ fn extra_config(vm: &Vm) -> Vec<(&'static str, String)> {
             ("numa.nodeAffinity", "1".to_owned()),
             ("hypervisor.cpuid.v0", "FALSE".to_owned()),
             ("guestinfo.metadata.password", "not-a-real-secret".to_owned()),
+            // A value of several lines is printed as it is.
+            (
+                "guestinfo.userdata",
+                "#cloud-config\nusers:\n  - passwd: not-a-real-secret\n    lock_passwd: false".to_owned(),
+            ),
         ]),
         Role::Edited => {
             all.truncate(3);
@@ -260,13 +268,19 @@ fn devices(vm: &Vm) -> Vec<String> {
             &card(vm, 1, 192, &distributed, protocol),
         ));
     }
-    if vm.role == Role::Gpu {
+    let passed = match vm.role {
+        Role::Pvrdma => None,
+        Role::Gpu => Some(("GA100 [A100 PCIe 40GB]", "00000:175:00.0", "20f1", 4318)),
+        // Written by hand: it reads both ways, and the host has a function for either.
+        Role::Edited => Some(("MT28908 Family [ConnectX-6]", AMBIGUOUS_ID, "101b", 5555)),
+    };
+    if let Some((name, id, device, vendor)) = passed {
         // UNSOURCED: how the id is written there; in the VMX it is decimal.
         let backing = format!(
-            "   backing = (vim.vm.device.VirtualPCIPassthrough.DeviceBackingInfo) {{\n      deviceName = \"GA100 [A100 PCIe 40GB]\",\n      useAutoDetect = false,\n      id = \"00000:175:00.0\",\n      deviceId = \"20f1\",\n      systemId = \"{}\",\n      vendorId = 4318,\n   }},\n   connectable = (vim.vm.device.VirtualDevice.ConnectInfo) null,\n   controllerKey = 100,\n   unitNumber = 18,\n",
+            "   backing = (vim.vm.device.VirtualPCIPassthrough.DeviceBackingInfo) {{\n      deviceName = \"{name}\",\n      useAutoDetect = false,\n      id = \"{id}\",\n      deviceId = \"{device}\",\n      systemId = \"{}\",\n      vendorId = {vendor},\n   }},\n   connectable = (vim.vm.device.VirtualDevice.ConnectInfo) null,\n   controllerKey = 100,\n   unitNumber = 18,\n",
             vm.system
         );
-        all.push(described("VirtualPCIPassthrough", 13_000, "PCI device 0", "GA100 [A100 PCIe 40GB]", &backing));
+        all.push(described("VirtualPCIPassthrough", 13_000, "PCI device 0", name, &backing));
     }
     all
 }

@@ -12,6 +12,7 @@ mod line;
 pub mod logins;
 pub mod print;
 pub mod script;
+mod sed;
 mod serve;
 mod session;
 mod stream;

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::command::run_as;
+use super::sed;
 use crate::lab::machine::{Answer, Login, Machine};
 use crate::probe::dialect::posix::{MORE_LINES, MOST_PROCESSES, is_name};
 use crate::probe::{CLOCK, ITEM, Keep, Listing, MORE, MOST_ITEMS, Read, STATUS, Word};
@@ -93,9 +94,13 @@ fn files(machine: &dyn Machine, login: &Login, paths: impl Iterator<Item = Strin
 
 /// A command for each thing that a listing names, as the script prints it.
 fn each(machine: &dyn Machine, login: &Login, of: Listing, argv: &[Word], timed: bool, tool: &str) -> Printed {
-    let list: Vec<String> = chosen(of.command().0.iter().map(|word| (*word).to_owned()).collect(), tool);
-    let listed = Printed::from(run_as(machine, login, &list, false));
-    let names = of.names(&String::from_utf8_lossy(&listed.stdout));
+    let (list, filter) = of.command();
+    let list: Vec<String> = chosen(list.iter().map(|word| (*word).to_owned()).collect(), tool);
+    let mut listed = Printed::from(run_as(machine, login, &list, false));
+    let names = sed::lines(filter, &String::from_utf8_lossy(&listed.stdout)).unwrap_or_else(|why| {
+        listed.stderr.extend_from_slice(format!("{why}\n").as_bytes());
+        Vec::new()
+    });
     let mut printed = Printed { stdout: Vec::new(), ..listed };
     for name in names.iter().take(MOST_ITEMS) {
         let mark = format!("{ITEM} {name}\n");

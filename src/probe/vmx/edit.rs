@@ -1,6 +1,8 @@
 //! Changes to a VMX that touch no other byte: comments, order, line ends, the byte order mark and the character set stay as
 //! they are.
 
+use std::collections::HashMap;
+
 use super::dictionary::{Dictionary, Entry};
 
 /// One change: a name and its new value, `None` to take the name out.
@@ -30,11 +32,13 @@ pub fn edited(file: &Dictionary, changes: &[Assignment]) -> Result<Vec<u8>, Edit
     let mut splices = Vec::new();
     let mut added: Vec<u8> = Vec::new();
     let line_end = line_end(&file.bytes);
+    let last: HashMap<String, usize> =
+        changes.iter().enumerate().map(|(at, (key, _))| (key.to_ascii_lowercase(), at)).collect();
     for (at, (key, value)) in changes.iter().enumerate() {
         if !is_name(key) {
             return Err(EditError::Name(key.clone()));
         }
-        if changes.iter().skip(at + 1).any(|(later, _)| later.eq_ignore_ascii_case(key)) {
+        if last.get(&key.to_ascii_lowercase()) != Some(&at) {
             continue;
         }
         let mut assigned = file.all(key);

@@ -8,22 +8,25 @@ use crate::probe::vmx::{Content, Dictionary, Fault, Line};
 const GRAMMAR: &str = "open-vm-tools lib/dict/dictll.c and lib/misc/escape.c";
 
 pub(super) const RULES: &[Rule] = &[
-    rule("vmx.no-equals", Severity::Error, "A line has no '=' after the name", documented(GRAMMAR), no_equals),
-    rule("vmx.no-name", Severity::Error, "A line has no name before '='", documented(GRAMMAR), no_name),
+    rule("vmx.no-equals", Severity::Error, "A line has no '=' after the name", documented(GRAMMAR), no_equals)
+        .of_grammar(),
+    rule("vmx.no-name", Severity::Error, "A line has no name before '='", documented(GRAMMAR), no_name).of_grammar(),
     rule(
         "vmx.open-quote",
         Severity::Error,
         "The quote that opens a value does not close",
         documented(GRAMMAR),
         open_quote,
-    ),
+    )
+    .of_grammar(),
     rule(
         "vmx.after-value",
         Severity::Error,
         "Text that is no comment stands behind a value",
         documented(GRAMMAR),
         after_value,
-    ),
+    )
+    .of_grammar(),
     rule(
         "vmx.odd-quotes",
         Severity::Error,
@@ -44,14 +47,16 @@ pub(super) const RULES: &[Rule] = &[
         "The file begins with a byte order mark",
         documented("github.com/Tyleraltight/SafeExamBrowser_bypass/issues/1"),
         byte_order_mark,
-    ),
+    )
+    .open(),
     rule(
         "vmx.placeholder",
         Severity::Warning,
         "A placeholder of a guide was left in",
         field("field report"),
         placeholder,
-    ),
+    )
+    .open(),
     rule(
         "vmx.pasted-remains",
         Severity::Error,
@@ -80,8 +85,9 @@ pub(super) const RULES: &[Rule] = &[
         "The bytes of the file are not of the character set that it names",
         documented("libvirt src/vmx/vmx.c converts by .encoding"),
         encoding_mismatch,
-    ),
-    rule("vmx.bad-flag", Severity::Warning, "A switch is neither yes nor no", field("own knowledge"), bad_flag),
+    )
+    .open(),
+    rule("vmx.bad-flag", Severity::Warning, "A switch is neither yes nor no", field("own knowledge"), bad_flag).open(),
 ];
 
 /// Malformed lines of one fault that are no remains of a paste, with their text.

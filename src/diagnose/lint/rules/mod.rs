@@ -15,13 +15,15 @@ mod unknown;
 mod vgpu;
 
 #[cfg(test)]
+mod edge_tests;
+#[cfg(test)]
 mod public_tests;
 #[cfg(test)]
 mod samples;
 #[cfg(test)]
 mod tests;
 
-use super::{Found, Rule, Severity, Source, Subject};
+use super::{AtPowerOn, Found, Rule, Severity, Source, Subject};
 use crate::fabric::Text;
 use crate::probe::vmx::{Dictionary, Entry};
 
@@ -78,13 +80,34 @@ const fn rule(
     source: Source,
     check: fn(&Subject<'_>) -> Vec<Found>,
 ) -> Rule {
-    Rule { id, severity, title, versions: "", source, check }
+    let at_power_on = AtPowerOn::BySeverity;
+    Rule { id, severity, title, versions: "", source, at_power_on, myths: &[], of_grammar: false, check }
 }
 
 impl Rule {
     /// The same rule, for these versions only.
     const fn only(self, versions: &'static str) -> Self {
         Self { versions, ..self }
+    }
+
+    /// The same rule, an error with which a VM starts all the same.
+    const fn starts(self) -> Self {
+        Self { at_power_on: AtPowerOn::Starts, ..self }
+    }
+
+    /// The same rule, no error, but nobody knows what the host makes of it at power-on.
+    const fn open(self) -> Self {
+        Self { at_power_on: AtPowerOn::Open, ..self }
+    }
+
+    /// The same rule, of which these entries of the list of wrong advice say the same.
+    const fn like(self, myths: &'static [&'static str]) -> Self {
+        Self { myths, ..self }
+    }
+
+    /// The same rule, which finds lines that are no assignment.
+    const fn of_grammar(self) -> Self {
+        Self { of_grammar: true, ..self }
     }
 }
 

@@ -8,7 +8,8 @@ use crate::diagnose::lint::Subject;
 const RESMGMT: &str = "docs.vmware.com resource management GUID-89C52376, GUID-3E956FB5, GUID-68817061";
 
 pub(super) const RULES: &[Rule] = &[
-    rule("vmx.numa-default", Severity::Info, "A NUMA key is set to its default", documented(RESMGMT), default),
+    rule("vmx.numa-default", Severity::Info, "A NUMA key is set to its default", documented(RESMGMT), default)
+        .like(&["vm.myth-numa-autosize"]),
     rule(
         "vmx.numa-affinity-form",
         Severity::Error,

@@ -1,5 +1,7 @@
 //! The id of a passthrough device: decimal in the VMX, hexadecimal everywhere else.
 
+use std::collections::HashMap;
+
 use super::device::{Kind, allowed_models, devices};
 use super::{Found, Rule, Severity, at, documented, field, numbered, rule, shown};
 use crate::diagnose::lint::{HostFunction, HostView, Passthrough, Subject};
@@ -22,7 +24,8 @@ pub(super) const RULES: &[Rule] = &[
         "The id of a passthrough device has the form of esxcli, not of a VMX",
         documented(DECIMAL),
         handwritten,
-    ),
+    )
+    .open(),
     rule(
         "vmx.passthrough-id-malformed",
         Severity::Error,
@@ -36,7 +39,8 @@ pub(super) const RULES: &[Rule] = &[
         "Two devices of the VM are the same function of the host",
         field("own knowledge"),
         twice,
-    ),
+    )
+    .open(),
     rule(
         "vmx.passthrough-id-missing",
         Severity::Error,
@@ -64,7 +68,8 @@ pub(super) const RULES: &[Rule] = &[
         "The function on the host is another model than the VMX says",
         documented("public VMX files: deviceId and vendorId of pciPassthruN"),
         other_device,
-    ),
+    )
+    .open(),
 ];
 
 /// How an id of a VMX reads; addresses are those that the host's tools print, `0000:af:00.0`.
@@ -192,15 +197,21 @@ fn addresses(vmx: &Dictionary) -> Vec<(String, &Entry)> {
 }
 
 fn twice(subject: &Subject<'_>) -> Vec<Found> {
-    let all = addresses(subject.vmx);
-    all.iter()
-        .enumerate()
-        .filter_map(|(place, (address, entry))| {
-            let (_, first) = all.iter().take(place).find(|(other, _)| other == address)?;
-            let message = format!("{} is the function {address} of {} already", shown(&entry.key), shown(&first.key));
-            Some(at(entry, message))
-        })
-        .collect()
+    let mut seen: HashMap<String, &Entry> = HashMap::new();
+    let mut found = Vec::new();
+    for (address, entry) in addresses(subject.vmx) {
+        match seen.get(&address) {
+            Some(first) => {
+                let message =
+                    format!("{} is the function {address} of {} already", shown(&entry.key), shown(&first.key));
+                found.push(at(entry, message));
+            }
+            None => {
+                seen.insert(address, entry);
+            }
+        }
+    }
+    found
 }
 
 fn without_id(subject: &Subject<'_>) -> Vec<Found> {
@@ -292,8 +303,9 @@ fn not_enabled(subject: &Subject<'_>) -> Vec<Found> {
 
 fn other_device(subject: &Subject<'_>) -> Vec<Found> {
     let told = devices(subject.vmx);
+    let by_line: HashMap<u32, _> = told.iter().filter_map(|device| Some((device.id?.line, device))).collect();
     on_host(subject, |function, entry| {
-        let device = told.iter().find(|device| device.id.is_some_and(|id| id.line == entry.line))?;
+        let device = by_line.get(&entry.line)?;
         let (vendor, model) = (device.vendor?, device.model?);
         let read = |text: &str| u32::from_str_radix(text.trim_start_matches("0x"), 16).ok();
         let (there_vendor, there_model) = (read(&function.vendor)?, read(&function.device)?);
@@ -312,11 +324,11 @@ fn other_device(subject: &Subject<'_>) -> Vec<Found> {
 /// The host's functions behind the ids, with these.
 pub(super) fn functions<'a>(subject: &Subject<'a>) -> Vec<(&'a HostFunction, &'a Entry)> {
     let Some(functions) = subject.host.and_then(|host| host.functions.as_ref()) else { return Vec::new() };
+    let by_address: HashMap<String, &HostFunction> =
+        functions.iter().map(|function| (function.address.to_ascii_lowercase(), function)).collect();
     addresses(subject.vmx)
         .into_iter()
-        .filter_map(|(text, entry)| {
-            Some((functions.iter().find(|function| function.address.eq_ignore_ascii_case(&text))?, entry))
-        })
+        .filter_map(|(text, entry)| Some((*by_address.get(&text.to_ascii_lowercase())?, entry)))
         .collect()
 }
 

@@ -11,14 +11,16 @@ pub(super) const RULES: &[Rule] = &[
         "The virtual hardware version is missing or no number",
         field("own knowledge: a VM without it is taken for one of the oldest version"),
         hardware_version,
-    ),
+    )
+    .open(),
     rule(
         "vmx.memory-size",
         Severity::Warning,
         "The memory size is no number or no multiple of 4 MB",
         field("own knowledge"),
         memory_size,
-    ),
+    )
+    .open(),
     rule(
         "vmx.memory-thousands",
         Severity::Info,
@@ -32,7 +34,8 @@ pub(super) const RULES: &[Rule] = &[
         "The processors do not fill their sockets",
         field("own knowledge"),
         cores_per_socket,
-    ),
+    )
+    .open(),
     rule(
         "vmx.pci-bridges-missing",
         Severity::Error,
@@ -91,11 +94,12 @@ fn memory_thousands(subject: &Subject<'_>) -> Vec<Found> {
     match subject.vmx.number("memSize") {
         // 1024000 MB are 1000 GB, which somebody may want.
         Some(size) if size >= 8000 && size % 1000 == 0 && size % 8192 != 0 => {
+            // What no number can hold is no slip of a factor.
+            let Some(meant) = (size / 1000).checked_mul(1024) else { return Vec::new() };
             let message = format!(
-                "{size} MB are {:.2} GB, not {} GB, which would be {} MB",
+                "{size} MB are {:.2} GB, not {} GB, which would be {meant} MB",
                 size as f64 / 1024.0,
-                size / 1000,
-                size / 1000 * 1024
+                size / 1000
             );
             vec![at(entry, message)]
         }

@@ -1,6 +1,6 @@
 //! PVRDMA adapters: ordinary `ethernetN` whose `virtualDev` is `vrdma`.
 
-use super::{Found, Rule, Severity, at, documented, hardware, memory_reserved, missing, numbered, rule, shown};
+use super::{Found, Rule, Severity, at, documented, field, hardware, memory_reserved, missing, numbered, rule, shown};
 use crate::diagnose::lint::Subject;
 use crate::probe::vmx::{Content, Dictionary, Entry, Line};
 
@@ -28,7 +28,9 @@ pub(super) const RULES: &[Rule] = &[
         "There are no 'pvrdmaN.*' keys",
         documented("no such prefix in open-vm-tools or in any public file; the adapter is ethernetN"),
         invented_keys,
-    ),
+    )
+    .like(&["vm.myth-pvrdma-keys"])
+    .starts(),
     rule("vmx.pvrdma-hardware", Severity::Error, "PVRDMA needs virtual hardware 13", documented(SUPPORT), hardware_13)
         .only("vSphere 6.5 and later"),
     rule(
@@ -60,7 +62,8 @@ pub(super) const RULES: &[Rule] = &[
         "PVRDMA needs a distributed switch",
         documented(SUPPORT),
         switch,
-    ),
+    )
+    .starts(),
     rule(
         "vmx.pvrdma-count",
         Severity::Error,
@@ -82,7 +85,17 @@ pub(super) const RULES: &[Rule] = &[
         "The vmxnet3 half of a PVRDMA adapter is taken out",
         documented("Linux drivers/infiniband/hw/vmw_pvrdma/pvrdma_main.c needs vmxnet3 at function 0 of the same slot"),
         pair_removed,
-    ),
+    )
+    .like(&["vm.myth-remove-vmxnet3"])
+    .starts(),
+    rule(
+        "vmx.pvrdma-other-removed",
+        Severity::Info,
+        "Another adapter is taken out beside invented PVRDMA keys",
+        field("field report: guides that invent pvrdmaN ask for it; no document of VMware does"),
+        other_removed,
+    )
+    .like(&["vm.myth-remove-vmxnet3"]),
     rule(
         "vmx.pvrdma-disconnected",
         Severity::Warning,
@@ -298,29 +311,38 @@ fn one_device(subject: &Subject<'_>) -> Vec<Found> {
     }
 }
 
+/// Adapters that the file takes out, each with whether it is a PVRDMA one.
+fn removed(vmx: &Dictionary) -> impl Iterator<Item = (bool, &Entry)> {
+    vmx.entries().filter_map(|entry| {
+        let (number, rest) = numbered(&entry.key, "ethernet")?;
+        if !rest.eq_ignore_ascii_case("present") || vmx.flag(&entry.key) != Some(false) {
+            return None;
+        }
+        let kind = vmx.value(&format!("ethernet{number}.virtualDev")).unwrap_or_default();
+        Some((is(RIGHT, kind), entry))
+    })
+}
+
 fn pair_removed(subject: &Subject<'_>) -> Vec<Found> {
+    let message =
+        "the PVRDMA adapter is taken out with this line: its RDMA function and its vmxnet3 function are one device";
+    removed(subject.vmx)
+        .filter(|(is_pvrdma, _)| *is_pvrdma)
+        .map(|(_, entry)| at(entry, message).mend(&entry.key, "TRUE"))
+        .collect()
+}
+
+fn other_removed(subject: &Subject<'_>) -> Vec<Found> {
     let vmx = subject.vmx;
-    // Guides that invent pvrdmaN also say to take the ordinary adapter out.
+    // Guides that invent pvrdmaN also say to take the ordinary adapter out. Elsewhere that is nobody's business.
     let misled = vmx.entries().any(|entry| invented(&entry.key).is_some())
         || vmx.lines.iter().filter_map(|line| first_word(vmx, line)).any(|word| invented(&word).is_some());
-    vmx.entries()
-        .filter_map(|entry| {
-            let (number, rest) = numbered(&entry.key, "ethernet")?;
-            let kind = vmx.value(&format!("ethernet{number}.virtualDev")).unwrap_or_default();
-            if !rest.eq_ignore_ascii_case("present") || vmx.flag(&entry.key) != Some(false) {
-                return None;
-            }
-            let message = if is(RIGHT, kind) {
-                "the PVRDMA adapter is taken out with this line: its RDMA function and its vmxnet3 function are one device"
-            } else if misled {
-                "nothing requires that other adapters be taken out; a PVRDMA adapter is itself vmxnet3 (function 0) with an \
-                 RDMA function (function 1), and the guest's driver fails with -19 without its vmxnet3"
-            } else {
-                return None;
-            };
-            Some(at(entry, message).mend(&entry.key, "TRUE"))
-        })
-        .collect()
+    if !misled {
+        return Vec::new();
+    }
+    let message = "nothing requires that other adapters be taken out; a PVRDMA adapter is itself vmxnet3 (function 0) with an \
+                   RDMA function (function 1), and the guest's driver fails with -19 without its vmxnet3";
+    removed(vmx).filter(|(is_pvrdma, _)| !is_pvrdma).map(|(_, entry)| at(entry, message)).collect()
 }
 
 fn disconnected(subject: &Subject<'_>) -> Vec<Found> {

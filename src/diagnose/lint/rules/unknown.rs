@@ -273,7 +273,7 @@ fn unknown(subject: &Subject<'_>) -> Vec<Found> {
         .entries()
         .filter(|entry| {
             !is_known(&entry.key)
-                && !super::myth::is_known_myth(&entry.key)
+                && crate::diagnose::keys::find(&entry.key).is_none()
                 && !super::host::is_invented(&entry.key)
                 && !super::numa::is_misspelt_latency(&entry.key)
         })

@@ -19,14 +19,16 @@ pub(super) const RULES: &[Rule] = &[
         "A MIG geometry (1g.5gb) stands where a vGPU profile belongs",
         documented("docs.nvidia.com MIG guide; stackhpc ansible-collection-linux roles/vgpu README"),
         mig_name,
-    ),
+    )
+    .like(&["vm.myth-vgpu-type"]),
     rule(
         "vmx.vgpu-profile",
         Severity::Warning,
         "The model has no such vGPU profile",
         field("docs.nvidia.com vGPU guide from memory; A100 profiles also in stackhpc roles/vgpu README"),
         profile,
-    ),
+    )
+    .open(),
     rule(
         "vmx.vgpu-form",
         Severity::Error,
@@ -106,6 +108,15 @@ fn spelling(subject: &Subject<'_>) -> Vec<Found> {
         .filter(|entry| geometry(&entry.value).is_none())
         .filter_map(|entry| {
             let right = respelt(&entry.value)?;
+            // Public files know names with grid_ only: of any other prefix it is not known what the host wants.
+            if !right.starts_with("grid_") {
+                let message = format!(
+                    "'{}' is spelt as the client shows it; a VMX holds a name in small letters without blanks, in public \
+                     files with grid_ in front",
+                    shown(&entry.value)
+                );
+                return Some(at(entry, message));
+            }
             Some(at(entry, format!("'{}' is spelt {right} in a VMX", shown(&entry.value))).mend(&entry.key, &right))
         })
         .collect()

@@ -236,6 +236,8 @@ fn kernel(state: &State, option: Option<&str>) -> Result<String, String> {
         ["execInstalledOnly", "Bool", "FALSE", "FALSE", "FALSE", "Execute only installed binaries"],
         ["netNetqueueEnabled", "Bool", "TRUE", "TRUE", "TRUE", "Enable/Disable NetQueue support."],
         ["iovDisableIR", "Bool", "FALSE", "FALSE", "FALSE", "Disable Interrupt Routing in the IOMMU"],
+        // UNSOURCED: the default is configured, and what the kernel made of it has another name.
+        ["logPort", "String", "default", "none", "default", "Serial port to use for logging"],
     ];
     let rows: Vec<Vec<String>> =
         all.into_iter().filter(|cells| option.is_none_or(|option| option == cells[0])).map(row).collect();

@@ -22,13 +22,16 @@ pub struct Finding {
     pub text: String,
 }
 
+/// A finding, where it is read, and what it is about.
+type Judged = (Finding, Option<Origin>, EntityId);
+
 /// What calls for attention now, by what it is about, each with where that is read.
-fn of_host(model: &Model, host: &TargetId) -> BTreeMap<String, (Finding, Option<Origin>, Option<EntityId>)> {
+fn of_host(model: &Model, host: &TargetId) -> BTreeMap<String, Judged> {
     let rows = one::attention(model, host);
     rows.iter().filter_map(|row| judged(host, row)).collect()
 }
 
-fn judged(host: &TargetId, row: &Row) -> Option<(String, (Finding, Option<Origin>, Option<EntityId>))> {
+fn judged(host: &TargetId, row: &Row) -> Option<(String, Judged)> {
     let RowKey::Entity(entity, word) = &row.key else { return None };
     // Lines of logs happened once: they neither last nor end.
     if matches!(entity, Entity::LogMessage { .. } | Entity::KernelMessage { .. }) {
@@ -39,7 +42,7 @@ fn judged(host: &TargetId, row: &Row) -> Option<(String, (Finding, Option<Origin
     let cell = row.cells.iter().find(|cell| cell.gravity == worst)?;
     let finding = Finding { severity, text: format!("{}: {}", row.label, cell.text) };
     let id = EntityId::new(host, entity.clone());
-    Some((format!("{entity} {word}"), (finding, cell.source.clone(), Some(id))))
+    Some((format!("{entity} {word}"), (finding, cell.source.clone(), id)))
 }
 
 /// Judges all hosts, and tells what came and what went since they were judged last.
@@ -56,11 +59,19 @@ pub(in crate::app) fn judge(model: &mut Model) {
         for (key, (finding, origin, entity)) in &now {
             if before.get(key).is_none_or(|known| known.severity < finding.severity) {
                 let (evidence, line) = read_at(model, origin.as_ref());
-                tell(model, &host, finding.severity, format!("attention: {}", finding.text), entity, evidence, line);
+                tell(
+                    model,
+                    &host,
+                    finding.severity,
+                    format!("attention: {}", finding.text),
+                    Some(entity),
+                    evidence,
+                    line,
+                );
             }
         }
         for (_, finding) in before.iter().filter(|(key, _)| !now.contains_key(*key)) {
-            tell(model, &host, Severity::Info, format!("no longer: {}", finding.text), &None, None, 0);
+            tell(model, &host, Severity::Info, format!("no longer: {}", finding.text), None, None, 0);
         }
     }
 }
@@ -81,13 +92,13 @@ fn tell(
     host: &TargetId,
     severity: Severity,
     text: String,
-    entity: &Option<EntityId>,
+    entity: Option<&EntityId>,
     evidence: Option<ObservationRef>,
     line: u32,
 ) {
     if let Some(reference) = &evidence {
         model.raw.cite(reference);
     }
-    let (at, target, entity) = (model.now, Some(host.clone()), entity.clone());
+    let (at, target, entity) = (model.now, Some(host.clone()), entity.cloned());
     model.events.push(Event { number: 0, at, target, severity, text, entity, evidence, line });
 }

@@ -328,7 +328,10 @@ const ON_THE_PANEL: &[(&str, &str, &[&str])] = &[
     ("two-uplinks", "Attention", &["dvs-rdma for PVRDMA", "vmnic2, vmnic3", "without teaming only"]),
     ("hca-passthrough", "PCI functions", &["0000:5e:00.0", "VM Passthru"]),
     ("hca-passthrough", "This host", &["no RDMA device"]),
+    ("hca-passthrough", "Attention", &["RDMA for PVRDMA", "no RDMA device", "pv-b falls back to TCP"]),
+    ("hca-passthrough", "Attention", &["dvs-rdma has no uplink on esx02"]),
     ("vlan-mismatch", "Switch ports", &["dvs-rdma/17", "VLAN 200"]),
+    ("vlan-mismatch", "Attention", &["pv-b is alone in VLAN 200", "pv-a on esx01 in VLAN 100"]),
     ("dcb-cee", "Attention", &["vmnic2", "CEE Mode"]),
     ("firmware-differs", "Differs from other hosts", &["20.33.1048", "20.35.1012"]),
     ("parameter-differs", "Differs from other hosts", &["nmlx5_rdma", "pcp_force=3 dscp_force=26"]),
@@ -352,6 +355,7 @@ fn the_panel_of_a_host_shows_each_fault_and_nothing_of_a_healthy_one() {
     for host in HOSTS {
         let attention = below(&host_binding::of_host(&healthy, &TargetId::new(host)), "Attention");
         assert_eq!(attention, Vec::<String>::new(), "a healthy host needs none: {host}");
+        assert!(healthy.targets[&TargetId::new(host)].findings.is_empty(), "{host}");
     }
     let mut faults: Vec<&str> = ON_THE_PANEL.iter().map(|(fault, ..)| *fault).collect();
     faults.dedup();
@@ -362,6 +366,9 @@ fn the_panel_of_a_host_shows_each_fault_and_nothing_of_a_healthy_one() {
         for (_, heading, texts) in ON_THE_PANEL.iter().filter(|(other, ..)| *other == fault) {
             let (shown, rows) = has(&model, heading, texts);
             assert!(shown, "{fault}, {texts:?} below {heading}: {rows:#?}");
+            let told = model.events.iter().any(|event| event.text.starts_with("attention: "));
+            assert_eq!(told, !model.targets[&victim].findings.is_empty(), "{fault}");
+            assert!(told || *heading != "Attention", "{fault}");
         }
     }
 }
@@ -382,6 +389,8 @@ fn the_panel_of_vm_devices_shows_where_the_way_of_a_moved_vm_ends() {
     assert!(ways.iter().any(|row| row.contains("PVRDMA adapter")), "{ways:#?}");
     assert!(!ways.iter().any(|row| row.contains("vmrdma0")), "{ways:#?}");
     let rows = host_binding::of_host(&model, &TargetId::new(HOSTS[0]));
+    let attention = below(&rows, "Attention");
+    assert!(attention.iter().any(|row| row.contains("PVRDMA of pv-a, pv-b falls back to TCP")), "{attention:#?}");
     let host = below(&rows, "This host");
     assert!(host.iter().any(|row| row.contains("no RDMA device")), "{host:#?}");
     let presence = model.fabric.text(

@@ -2,8 +2,13 @@
 //! panels show, so that colour is never the only carrier.
 
 use super::connection::Connection;
-use super::model::{Model, Target};
-use crate::fabric::{Attribute, Entity, EntityId, PortState, QueuePairState, State, TargetId, Timestamp, Value};
+use super::host_binding::unused;
+use super::message::Severity;
+use super::model::{Model, Target, TargetKind};
+use crate::fabric::{
+    Attribute, Entity, EntityId, PortState, QueuePairState, SourceId, State, TargetId, Timestamp, Value,
+};
+use crate::probe::{Probe, esxi};
 
 /// How grave a condition is; the order is from good to bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,10 +88,45 @@ pub fn of_target(model: &Model, id: &TargetId) -> Condition {
             None if target.last_sample.is_none() && target.last_report.is_none() => {
                 Condition::new("reading", Gravity::Unknown)
             }
-            None if is_slow(target, model.options.period) => Condition::new("slow", Gravity::Warning),
-            None => Condition::new("ok", Gravity::Good),
+            None => answering(model, id, target),
         },
     }
+}
+
+/// How a target stands whose values come in: what calls for attention on it first.
+fn answering(model: &Model, id: &TargetId, target: &Target) -> Condition {
+    let findings = target.findings.len();
+    if findings > 0 {
+        let is_error = target.findings.values().any(|finding| finding.severity == Severity::Error);
+        let noun = if findings == 1 { "finding" } else { "findings" };
+        let gravity = if is_error { Gravity::Bad } else { Gravity::Warning };
+        return Condition::new(format!("! {findings} {noun}"), gravity);
+    }
+    if is_slow(target, model.options.period) {
+        return Condition::new("slow", Gravity::Warning);
+    }
+    match first_read(model, id) {
+        Some((done, all)) => Condition::new(format!("reading {done} of {all}"), Gravity::Unknown),
+        None => Condition::new("ok", Gravity::Good),
+    }
+}
+
+/// How long the first reads of a host may take before they are no longer waited for, in seconds: a source that never
+/// comes must not leave everything open for ever.
+const FIRST_READ_SECONDS: i64 = 600;
+
+/// How many of how many probes of a connected host were read, while its first reads are under way. `None` once all were,
+/// and for a host whose values were saved earlier, as much as there is of them.
+pub fn first_read(model: &Model, id: &TargetId) -> Option<(usize, usize)> {
+    let target = model.targets.get(id).filter(|target| target.kind == TargetKind::Esxi)?;
+    let Connection::Connected { since, .. } = target.connection else { return None };
+    let is_saved = target.last_report.is_some_and(|at| at < since);
+    if is_saved || model.now.duration_since(since).as_secs() > FIRST_READ_SECONDS {
+        return None;
+    }
+    let is_read = |probe: &&Probe| target.read.contains(&SourceId::new(probe.name));
+    let done = esxi::PROBES.iter().filter(is_read).count();
+    (done < esxi::PROBES.len()).then_some((done, esxi::PROBES.len()))
 }
 
 /// True for a target that answers, but late: its last tick took longer than the pace of samples, or a read did not end in
@@ -151,7 +191,10 @@ pub fn of_entity(model: &Model, id: &EntityId) -> Condition {
                     let state = &model.fabric.reading(id, attribute)?.state;
                     let word = state.known()?.to_string();
                     let gravity = match super::host_binding::gravity(attribute, state) {
-                        Gravity::Bad if super::host_binding::unused::is_unused(model, id) => Gravity::Neutral,
+                        Gravity::Bad if unused::is_unused(model, id) => {
+                            return Some(Condition::new("unused", Gravity::Neutral));
+                        }
+                        Gravity::Bad if unused::is_undecided(model, id) => Gravity::Unknown,
                         gravity => gravity,
                     };
                     Some(Condition::new(word, gravity))
@@ -197,12 +240,15 @@ pub struct Tally {
     pub down: usize,
     /// Targets on the way or waiting for an answer.
     pub pending: usize,
+    /// What calls for attention on hosts.
+    pub findings: usize,
 }
 
 /// Counts the targets by how they stand.
 pub fn tally(model: &Model) -> Tally {
     let mut tally = Tally::default();
     for target in model.targets.values() {
+        tally.findings += target.findings.len();
         match &target.connection {
             Connection::Connected { .. } => {
                 if stale_for(target, model.options.period, model.now).is_some() {
@@ -223,10 +269,10 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use super::super::model::{Options, TargetKind};
+    use super::super::model::Options;
     use super::super::{Message, update};
     use super::*;
-    use crate::fabric::{Observation, Outcome, Report, Sample, SourceId};
+    use crate::fabric::{Observation, Outcome, Report, Sample};
 
     #[test]
     fn a_target_that_answers_late_is_slow_until_it_answers_in_time() {

@@ -117,7 +117,9 @@ fn of_tree(model: &Model, whole: bool) -> Option<(Option<CopyText>, &'static str
 
 fn of_rows(model: &Model, whole: bool) -> Option<(Option<CopyText>, &'static str)> {
     let view = table::view(&model.screen)?;
-    let (row, cell) = table::selected(model).filter(|(row, _)| Some(&row.key) == view.selected.as_ref())?;
+    // Without a selection the first row is meant, as for evidence; one whose row went away means none.
+    let is_meant = |row: &table::Row| view.selected.as_ref().is_none_or(|key| *key == row.key);
+    let (row, cell) = table::selected(model).filter(|(row, _)| is_meant(row))?;
     if whole {
         let cells: Vec<&str> = row.cells.iter().map(|cell| cell.text.as_str()).collect();
         return Some((CopyText::line(&format!("{}: {}", row.label, cells.join("  "))), "row"));

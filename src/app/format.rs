@@ -75,6 +75,19 @@ fn with_unit(number: &str, unit: &str) -> String {
     }
 }
 
+/// A whole number with a blank before each three digits: `1 234 567`.
+pub fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// A span of time: `12 s`, `4 min`, `3 h 05 min`, `2 d 4 h`.
 pub fn span(seconds: u64) -> String {
     match seconds {
@@ -174,6 +187,7 @@ mod tests {
         assert_eq!(bytes(8 << 20), "8 MiB");
         assert_eq!(packets_per_second(12_345.0), "12.3 kpkt/s");
         assert_eq!(plain(12_345.0), "12.3k");
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1 000", "1 234 567"]);
     }
 
     #[test]

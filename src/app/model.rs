@@ -9,12 +9,13 @@ use serde::{Deserialize, Serialize};
 use super::connection::{Connection, Problem};
 use super::events::{Event, EventLog};
 use super::evidence::Sources;
+use super::host_binding::Finding;
 use super::look::{LookChoice, Offered, Started};
 use super::marks::Marks;
 use super::mode::Mode;
 use super::prompt::Prompt;
 use super::raw::RawStore;
-use super::screen::Screen;
+use super::screen::{Panel, Screen};
 use crate::diagnose::join::{Joined, join};
 use crate::fabric::{Fabric, SeriesStore, SlowStore, SourceId, TargetId, Text, Timestamp};
 
@@ -81,6 +82,9 @@ pub struct Target {
     pub told_problem: Option<Problem>,
     /// The tags of the inventory.
     pub tags: Vec<Text>,
+    /// What calls for attention on a host, by what it is about.
+    #[serde(default)]
+    pub findings: BTreeMap<String, Finding>,
 }
 
 impl Target {
@@ -101,6 +105,7 @@ impl Target {
             staleness: Staleness::default(),
             told_problem: None,
             tags: Vec::new(),
+            findings: BTreeMap::new(),
         }
     }
 }
@@ -193,6 +198,9 @@ pub struct Model {
     pub slow: SlowStore,
     /// What happened.
     pub events: EventLog,
+    /// True if something was read of a host since what calls for attention was judged.
+    #[serde(default)]
+    pub unjudged: bool,
     /// Marks on the time axis.
     pub marks: Marks,
     /// Raw output, for evidence.
@@ -215,7 +223,7 @@ impl Model {
     pub fn new(targets: Vec<(TargetId, Target)>, options: Options, now: Timestamp) -> Self {
         let order: Vec<TargetId> = targets.iter().map(|(id, _)| id.clone()).collect();
         let screen = Screen { look: options.look.clone(), ..Screen::new(order.first().cloned()) };
-        Self {
+        let mut model = Self {
             now,
             options,
             order,
@@ -226,6 +234,7 @@ impl Model {
             series: SeriesStore::default(),
             slow: SlowStore::default(),
             events: EventLog::default(),
+            unjudged: false,
             marks: Marks::default(),
             raw: RawStore::default(),
             prompts: Vec::new(),
@@ -233,6 +242,17 @@ impl Model {
             screen,
             mode: Mode::default(),
             revision: 0,
+        };
+        model.open_panel();
+        model
+    }
+
+    /// As long as no panel was chosen, a host is shown where something is told of it.
+    pub(super) fn open_panel(&mut self) {
+        let selected = self.selected_target().and_then(|id| self.targets.get(id));
+        let is_host = selected.is_some_and(|target| target.kind == TargetKind::Esxi);
+        if is_host && !self.screen.is_chosen && self.screen.panel == Panel::GuestLink {
+            self.screen.panel = Panel::Host;
         }
     }
 
@@ -241,6 +261,7 @@ impl Model {
         self.targets.remove(target);
         self.order.retain(|other| other != target);
         self.fabric.forget(target);
+        self.unjudged = true;
         self.fabric_changed();
         self.series.forget(target);
         self.slow.forget(target);

@@ -251,6 +251,9 @@ pub struct Screen {
     pub rows: u16,
     /// The panel shown.
     pub panel: Panel,
+    /// True once a panel was chosen: it is no longer that of what kind of target is selected.
+    #[serde(default)]
+    pub is_chosen: bool,
     /// Where the arrow keys go.
     pub focus: Focus,
     /// The fabric tree.
@@ -292,6 +295,7 @@ impl Screen {
             columns: 80,
             rows: 24,
             panel: Panel::GuestLink,
+            is_chosen: false,
             focus: Focus::Tree,
             tree: TreeView { selected: first.map(Node::Target), folded: BTreeSet::new() },
             guest: RowsView::default(),

@@ -12,7 +12,7 @@ use super::message::{Message, Severity};
 use super::model::{Model, TargetKind};
 use super::prompt::{PromptKind, SecretKind};
 use super::screen::{Overlay, Purpose};
-use super::{pointer, questions, reconfigure};
+use super::{host_binding, pointer, questions, reconfigure};
 use crate::fabric::series::{GaugeValue, Incident};
 use crate::fabric::{
     Attribute, Change, Entity, EntityId, Outcome, QueuePairState, Report, Sample, SourceId, State, TargetId, Text,
@@ -29,6 +29,7 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
         Message::Clock(at) => {
             model.now = model.now.max(at);
             tell_stale(model);
+            host_binding::judge(model);
             if model.screen.notice.as_ref().is_some_and(|(_, said)| at.duration_since(*said).as_secs() >= 5) {
                 model.screen.notice = None;
             }
@@ -185,10 +186,12 @@ fn reported(model: &mut Model, at: Timestamp, report: &Report) {
         }
         if target.kind == TargetKind::Unknown {
             target.kind = kind_of(&report.probe);
+            model.open_panel();
         }
     }
     let changes = model.fabric.apply(report);
     model.fabric_changed();
+    model.unjudged |= model.targets.get(&report.target).is_some_and(|target| target.kind == TargetKind::Esxi);
     tell_changes(model, at, &changes);
     tell_unstamped(model, at, report, unstamped);
     if report.probe.as_str() == queue_pairs::PROBE.name {

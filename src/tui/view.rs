@@ -185,6 +185,11 @@ fn draw_header(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rec
     if tally.pending > 0 {
         counts.push(format!("{} pending", tally.pending));
     }
+    match tally.findings {
+        0 => {}
+        1 => counts.push("1 FINDING".to_owned()),
+        more => counts.push(format!("{more} FINDINGS")),
+    }
     match model.prompts.len() {
         0 => {}
         1 => counts.push("1 QUESTION".to_owned()),

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use rdmascope::app::condition::Gravity;
 use rdmascope::app::table;
-use rdmascope::app::{Message, Model, host_binding, tree, update};
+use rdmascope::app::{Effect, Message, Model, Severity, host_binding, tree, update};
 use rdmascope::fabric::{Attribute as A, Entity, Observation, Report, SourceId, State, TargetId, Text, Value};
+
+use rdmascope::probe::esxi::PROBES;
 
 use super::guest::{at, connected};
 use super::{act, shown};
@@ -179,6 +181,10 @@ pub fn twins() -> Model {
             (Entity::Guest, A::KernelRelease, text("5.15.0-91-generic")),
         ],
     );
+    for host in ["esx01", "esx02"] {
+        let read = PROBES.iter().map(|probe| SourceId::new(probe.name));
+        model.targets.get_mut(&TargetId::new(host)).expect("a host").read.extend(read);
+    }
     update(&mut model, Message::Clock(at(2)));
     model
 }
@@ -260,7 +266,11 @@ fn every_cell_of_the_new_panels_that_was_read_has_evidence_and_the_vmx_its_line(
         for row in rows.iter().filter(|row| !row.is_section()) {
             assert!(row.cells.iter().all(|cell| cell.source.is_some()), "{panel}: {row:?}");
         }
-        act(&mut model, &["down", "bottom", "evidence"]);
+        act(&mut model, &["down", "bottom"]);
+        if panel == "panel-vm" {
+            act(&mut model, &["up", "up"]); // over the counters
+        }
+        act(&mut model, &["evidence"]);
         let evidence = model.screen.evidence().cloned().expect("evidence");
         assert!(evidence.observation.is_some(), "{panel}");
         if panel == "panel-vm" {
@@ -430,4 +440,99 @@ fn what_a_driver_does_not_publish_is_no_difference_and_not_available_is_one() {
     for words in ["not published by the driver of vmnic4", "not published by the list of releases", "not available"] {
         assert!(screen.contains(words), "{words}: {screen}");
     }
+}
+
+#[test]
+fn what_calls_for_attention_is_told_in_the_tree_the_header_and_the_events() {
+    let mut model = twins();
+    let word = |model: &Model| {
+        let row = tree::rows(model).into_iter().find(|row| row.label == "esx02").expect("a row");
+        (row.condition.word, row.condition.gravity)
+    };
+    assert_eq!(word(&model), ("ok".to_owned(), Gravity::Good));
+    tell(&mut model, "esx02", "esxi.vms", "", other_vm());
+    update(&mut model, Message::Clock(at(3)));
+    assert_eq!(word(&model), ("! 1 finding".to_owned(), Gravity::Bad));
+    assert!(shown(&mut model, 80, 24).lines().next().is_some_and(|header| header.contains("1 FINDING")));
+    let told = |model: &Model| -> Vec<(Severity, String)> {
+        let esx02 = Some(TargetId::new("esx02"));
+        let events = model.events.iter().filter(|event| event.target == esx02);
+        events
+            .filter(|event| event.text.contains("PVRDMAVmknic is"))
+            .map(|event| (event.severity, event.text.clone()))
+            .collect()
+    };
+    let [(Severity::Error, text)] = &told(&model)[..] else { panic!("{:?}", told(&model)) };
+    assert!(text.starts_with("attention: tagged adapter: none"), "{text}");
+    let evidence = model.events.iter().rev().find_map(|event| event.evidence.clone());
+    assert_eq!(evidence.expect("what it was read from").source.as_str(), "esxi.test");
+    // It is told once, and that it is over.
+    tell(&mut model, "esx02", "esxi.vms", "", other_vm());
+    update(&mut model, Message::Clock(at(4)));
+    assert_eq!(told(&model).len(), 1);
+    tell(&mut model, "esx02", "esxi.test", "", host_facts(true));
+    update(&mut model, Message::Clock(at(5)));
+    assert_eq!(word(&model), ("ok".to_owned(), Gravity::Good));
+    let [_, (Severity::Info, over)] = &told(&model)[..] else { panic!("{:?}", told(&model)) };
+    assert!(over.starts_with("no longer: tagged adapter"), "{over}");
+}
+
+#[test]
+fn a_host_that_is_read_for_the_first_time_is_judged_by_nothing_that_was_not_read() {
+    let mut model = twins();
+    let second = Entity::RdmaDevice("vmrdma1".into());
+    let down = Value::from(rdmascope::fabric::PortState::from_word("Down"));
+    model.targets.get_mut(&TargetId::new("esx01")).expect("a host").read.remove(&SourceId::new("esxi.vswitches"));
+    tell(&mut model, "esx01", "esxi.test-second", "", vec![(second, A::PortState, down)]);
+    assert_eq!(attention(&model, "esx01"), [""; 0]);
+    let all = PROBES.len();
+    let esx01 = tree::rows(&model).remove(0);
+    assert_eq!(esx01.condition.word, format!("reading {} of {all}", all - 1));
+    act(&mut model, &["compare-hosts"]);
+    let screen = shown(&mut model, 120, 40);
+    assert!(screen.contains("so far the 2 hosts differ") && screen.contains("still reading: esx01"), "{screen}");
+    tell(&mut model, "esx01", "esxi.vswitches", "", Vec::new());
+    assert!(attention(&model, "esx01").iter().any(|row| row.starts_with("vmrdma1: ")));
+}
+
+#[test]
+fn an_adapter_alone_in_its_vlan_is_told_on_both_sides() {
+    let mut model = twins();
+    tell(&mut model, "esx02", "esxi.vms", "", other_vm());
+    let alone = |model: &Model, host| attention(model, host).into_iter().any(|row| row.contains("is alone in VLAN"));
+    assert!(!alone(&model, "esx01") && !alone(&model, "esx02"), "both are in VLAN 200");
+    let mut other = host_facts(false);
+    for (entity, attribute, value) in &mut other {
+        if matches!(entity, Entity::SwitchPort { .. }) && *attribute == A::VlanId {
+            *value = text("300");
+        }
+    }
+    tell(&mut model, "esx02", "esxi.test", "", other);
+    assert!(alone(&model, "esx01") && alone(&model, "esx02"));
+    act(&mut model, &["next-target", "next-target", "panel-vm"]);
+    assert!(shown(&mut model, 120, 40).contains("hpc-a is alone in VLAN 200"));
+}
+
+#[test]
+fn a_guest_whose_host_is_not_known_shows_no_host() {
+    let mut model = twins();
+    act(&mut model, &["next-target", "next-target", "next-target", "panel-host"]);
+    let screen = shown(&mut model, 80, 24);
+    assert!(screen.contains("lonely: its host is not known") && !screen.contains("Qualifies"), "{screen}");
+    // Of a guest whose host is known that host is shown, and read.
+    act(&mut model, &["previous-target"]);
+    assert!(shown(&mut model, 80, 24).contains("Qualifies for PVRDMA"));
+    let effects = update(&mut model, Message::Action("read-now".into()));
+    assert_eq!(effects, [Effect::ReadNow(TargetId::new("esx01"))]);
+}
+
+#[test]
+fn what_the_agent_refuses_to_tell_of_a_vm_is_said_with_its_reason() {
+    let mut model = twins();
+    act(&mut model, &["next-target", "next-target", "panel-vm"]);
+    assert!(!shown(&mut model, 80, 24).contains("Not read"));
+    let failed = State::Failed("hostd does not answer: Connect to localhost failed".into());
+    tell_states(&mut model, "esx01", "esxi.test-vms", &[], &[(Entity::Host, A::VmNumber, failed)]);
+    let screen = shown(&mut model, 120, 40);
+    assert!(screen.contains("Not read") && screen.contains("hostd does not answer"), "{screen}");
 }

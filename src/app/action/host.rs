@@ -22,7 +22,7 @@ pub(super) const VERSIONS: Action = Action {
 
 pub(super) const SHOW_ALL: Action = Action {
     name: "show-same",
-    hint: "all/differences",
+    hint: "all",
     description: "Show also what is the same on all hosts, or only what differs",
     run: |model| {
         let host = &mut model.screen.host;

@@ -138,6 +138,8 @@ pub fn run(model: &mut Model, name: &str) -> Vec<Effect> {
     if let Some(words) = name.strip_prefix(fault::PREFIX) {
         return fault::run(model, words);
     }
+    // What was said of the last key is over with the next.
+    model.screen.notice = None;
     let effects = match (by_name(name), command::parse(name)) {
         (Some(action), _) => (action.run)(model),
         (None, Some((command, word))) => (command.run)(model, word),
@@ -255,9 +257,9 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
             &live::FREEZE,
             &live::CURSOR,
             &marks::MARK,
+            &overlay::EVIDENCE,
             &live::ZOOM_IN,
             &live::ZOOM_OUT,
-            &overlay::EVIDENCE,
             &copy::COPY,
             &text::FILTER,
             &panels::NEXT_FOCUS,
@@ -300,17 +302,27 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
                 &text::FILTER,
             ]
         }
-        Context::Host => &[
+        Context::Host if model.screen.host.mode == super::screen::HostMode::Compare => &[
             &overlay::HELP,
             &leave::QUIT,
+            &palette::PALETTE,
             &host::COMPARE,
             &host::SHOW_ALL,
             &host::VERSIONS,
+            &panels::NEXT_FOCUS,
             &overlay::EVIDENCE,
+        ],
+        Context::Host => &[
+            &overlay::HELP,
+            &leave::QUIT,
+            &palette::PALETTE,
+            &host::COMPARE,
+            &host::VERSIONS,
+            &overlay::EVIDENCE,
+            &panels::NEXT_FOCUS,
+            &host::SHOW_ALL,
             &text::FILTER,
             &copy::COPY,
-            &palette::PALETTE,
-            &panels::NEXT_FOCUS,
         ],
         Context::Global | Context::Tree | Context::Vm | Context::Guest | Context::Events | Context::Replay => &[
             &overlay::HELP,

@@ -55,6 +55,7 @@ pub(super) const NEXT_FOCUS: Action = Action {
 
 pub(super) fn show(model: &mut Model, panel: Panel) -> Vec<Effect> {
     model.screen.panel = panel;
+    model.screen.is_chosen = true;
     model.screen.focus = Focus::Panel;
     model.screen.overlays.clear();
     Vec::new()

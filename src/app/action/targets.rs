@@ -2,8 +2,11 @@
 
 use super::Action;
 use crate::app::effect::Effect;
+use crate::app::host_binding;
 use crate::app::model::Model;
+use crate::app::screen::{HostMode, Panel};
 use crate::app::tree::Node;
+use crate::fabric::TargetId;
 
 pub(super) const NEXT: Action = Action {
     name: "next-target",
@@ -22,9 +25,9 @@ pub(super) const PREVIOUS: Action = Action {
 pub(super) const READ_NOW: Action = Action {
     name: "read-now",
     hint: "read now",
-    description: "Read everything of the selected target now, the slow things too",
+    description: "Read everything of the selected target now, the slow things too; on Host everything of the host shown",
     run: |model| {
-        let Some(target) = model.selected_target().cloned() else { return Vec::new() };
+        let Some(target) = shown_target(model) else { return Vec::new() };
         if model.targets.get(&target).is_some_and(|known| known.connection.is_up()) {
             model.screen.notice = Some((format!("reading everything of {target}"), model.now));
             vec![Effect::ReadNow(target)]
@@ -45,6 +48,15 @@ pub(super) const RECONNECT: Action = Action {
         vec![Effect::Reconnect(target)]
     },
 };
+
+/// The target whose values are looked at: on *Host* the host that is shown for a guest.
+fn shown_target(model: &Model) -> Option<TargetId> {
+    let host = match (model.screen.panel, model.screen.host.mode) {
+        (Panel::Host, HostMode::One) => host_binding::selected_host(model),
+        _ => None,
+    };
+    host.or_else(|| model.selected_target()).cloned()
+}
 
 fn step(model: &mut Model, forward: bool) -> Vec<Effect> {
     let count = model.order.len();

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::condition::Gravity;
+use super::super::condition::{self, Gravity};
 use super::super::format;
 use super::super::model::Model;
 use super::super::table::{Cell, Row, RowKey};
@@ -294,14 +294,21 @@ pub(super) fn sections(model: &Model, all: bool) -> Vec<(String, Vec<Row>)> {
         (hosts, count) => format!("the {hosts} hosts differ in {count} values"),
     };
     let gravity = if count > 0 { Gravity::Warning } else { Gravity::Good };
+    let mut cells = vec![Cell::said(verdict, gravity)];
+    let reading: Vec<String> = hosts
+        .iter()
+        .filter_map(|host| condition::first_read(model, host).map(|(done, all)| format!("{host} {done} of {all}")))
+        .collect();
+    if !reading.is_empty() {
+        // Neither good nor bad before everything was read once.
+        cells = cells.into_iter().map(|cell| Cell::said(format!("so far {}", cell.text), Gravity::Unknown)).collect();
+        cells.push(Cell::said(format!("still reading: {}", reading.join(", ")), Gravity::Unknown));
+    }
     let key = RowKey::Entity(Entity::Host, "verdict".into());
-    let mut shown = vec![(
-        "Differences".to_owned(),
-        vec![Row { key, label: String::new(), cells: vec![Cell::said(verdict, gravity)] }],
-    )];
+    let mut shown = vec![("Differences".to_owned(), vec![Row { key, label: String::new(), cells }])];
     shown.extend(sections.into_iter().map(|((_, title), mut rows)| {
-        // What differs stands before what does not.
-        rows.sort_by_key(|row| std::cmp::Reverse(row.gravity()));
+        // What differs stands before what does not; what was not read somewhere keeps its place.
+        rows.sort_by_key(|row| row.gravity() < Gravity::Warning);
         (title.to_owned(), rows)
     }));
     shown
@@ -374,15 +381,37 @@ fn odd_ones(held: &[Held]) -> BTreeSet<Held> {
     counts.keys().copied().filter(|held| leaders.len() > 1 || !leaders.contains(held)).cloned().collect()
 }
 
-/// In what a host differs from the others: its value, then that of each other host that has another.
+/// How much a difference means for RDMA, the most first.
+fn weight(difference: &Difference) -> u8 {
+    use Attribute as A;
+    match (&difference.entity, difference.attribute) {
+        (_, A::VlanId) => 0,
+        (Entity::AdvancedSetting(path), _) if path.contains("PVRDMAVmknic") => 1,
+        (Entity::Package(_), _) => 11,
+        (_, attribute) if VERSIONS.contains(&attribute) => 10,
+        (_, A::Firmware) => 9,
+        (Entity::Vmknic(_), _) => 1,
+        (Entity::VirtualSwitch(_) | Entity::PortGroup(_), _) | (_, A::Uplinks) => 2,
+        (Entity::RdmaDevice(_) | Entity::RdmaPort { .. }, _) | (_, A::RdmaPresence) => 3,
+        (_, A::PfcEnabled | A::PfcPriorities | A::DcbMode | A::PauseRx | A::PauseTx) => 4,
+        (Entity::Ruleset(_), _) => 5,
+        (Entity::Uplink(_), _) => 6,
+        (Entity::AdvancedSetting(_) | Entity::KernelSetting(_), _) => 7,
+        _ => 8,
+    }
+}
+
+/// In what a host differs from the others, what means most first: its value, then that of each other host that has another.
 pub(super) fn against_others(model: &Model, host: &TargetId) -> Vec<Row> {
     let hosts = hosts(model);
     let Some(place) = hosts.iter().position(|other| *other == host).filter(|_| hosts.len() > 1) else {
         return Vec::new();
     };
-    differences(model)
+    let mut differing = differences(model);
+    differing.retain(|difference| difference.differs && difference.held[place] != Held::Unread);
+    differing.sort_by_key(weight);
+    differing
         .iter()
-        .filter(|difference| difference.differs && difference.held[place] != Held::Unread)
         .filter_map(|difference| {
             let mut row = row(model, &hosts, difference);
             let own = row.cells[place].clone();

@@ -2,22 +2,30 @@
 //! from the other hosts first; all hosts side by side; versions over all targets.
 
 mod compare;
+mod findings;
 mod one;
+pub(super) mod pvrdma;
 mod unread;
 pub(super) mod unused;
 
 use super::condition::{self, Gravity};
 use super::format;
-use super::model::Model;
+use super::model::{Model, TargetKind};
 use super::screen::HostMode;
 use super::table::{Cell, Origin, Row, RowKey, sections};
 use super::versions;
 use crate::fabric::{Attribute, Entity, EntityId, State, TargetId, Timestamp, Value};
 
 pub use compare::{Difference, differences};
+pub use findings::Finding;
+pub(super) use findings::judge;
 
-/// After how many seconds the age of a value is worth telling: twice the slowest pace.
+/// After how many seconds the age of a section is worth telling: twice the slowest pace.
 const OLD_SECONDS: i64 = 600;
+
+/// After how many seconds a value is older than it should be: what is read least often comes round in half of it, also on
+/// a slow host.
+const OVERDUE_SECONDS: i64 = 1200;
 
 /// True for an ESXi host.
 pub fn is_host(model: &Model, target: &TargetId) -> bool {
@@ -30,16 +38,15 @@ pub fn hosts(model: &Model) -> Vec<&TargetId> {
     model.order.iter().filter(|target| is_host(model, target)).collect()
 }
 
-/// The host that is meant by what is selected: the selected one, that of the selected guest's VM, else the first.
+/// The host that is meant by what is selected: the selected one, or that of the selected guest's VM. `None` for a guest
+/// whose host is not known: another host's values would be taken for those of its own.
 pub fn selected_host(model: &Model) -> Option<&TargetId> {
     let selected = model.selected_target()?;
-    if is_host(model, selected) {
+    let is_known = model.targets.get(selected).is_some_and(|target| target.kind == TargetKind::Esxi);
+    if is_known || is_host(model, selected) {
         return Some(selected);
     }
-    match model.joined().vm_of(selected) {
-        Some(vm) => Some(&vm.target),
-        None => hosts(model).first().copied(),
-    }
+    model.joined().vm_of(selected).map(|vm| &vm.target)
 }
 
 /// All rows that the filter lets pass.
@@ -56,7 +63,7 @@ pub fn rows(model: &Model) -> Vec<Row> {
 
 /// The rows of one host.
 pub fn of_host(model: &Model, host: &TargetId) -> Vec<Row> {
-    sections(model, one::sections(model, host))
+    sections(model, aged(model, one::sections(model, host)))
 }
 
 /// Names of the columns, where the rows have one cell for each of some things side by side.
@@ -67,9 +74,31 @@ pub fn columns(model: &Model) -> Vec<String> {
     }
 }
 
-/// How old a value is, if that is worth telling: ` (25 min old)`.
+/// Titles with the age of the oldest value below each, if that is worth telling: `Uplinks (up to 12 min old)`. What is
+/// older than it should be says so itself.
+pub(super) fn aged(model: &Model, sections: Vec<(String, Vec<Row>)>) -> Vec<(String, Vec<Row>)> {
+    let read_at = |cell: &Cell| match &cell.source {
+        Some(Origin::Reading(id, attribute)) => model.fabric.reading(id, *attribute).map(|reading| reading.at),
+        _ => None,
+    };
+    sections
+        .into_iter()
+        .map(|(title, rows)| {
+            let times = rows.iter().flat_map(|row| &row.cells).filter_map(read_at);
+            let seconds = |at: Timestamp| model.now.duration_since(at).as_secs();
+            let oldest = times.filter(|at| (OLD_SECONDS + 1..=OVERDUE_SECONDS).contains(&seconds(*at))).min();
+            let title = match oldest {
+                Some(at) => format!("{title} (up to {} old)", format::age(at, model.now)),
+                None => title,
+            };
+            (title, rows)
+        })
+        .collect()
+}
+
+/// How old a value is, if it is older than it should be: ` (25 min old)`.
 pub(super) fn age(at: Timestamp, now: Timestamp) -> String {
-    if now.duration_since(at).as_secs() > OLD_SECONDS {
+    if now.duration_since(at).as_secs() > OVERDUE_SECONDS {
         format!(" ({} old)", format::age(at, now))
     } else {
         String::new()
@@ -86,9 +115,14 @@ pub(super) fn cell(model: &Model, id: &EntityId, attribute: Attribute, prefix: &
     let space = if prefix.is_empty() { "" } else { " " };
     let mut gravity = gravity(attribute, &reading.state);
     let mut unused = "";
-    if gravity == Gravity::Bad && unused::is_unused(model, id) {
-        gravity = Gravity::Neutral;
-        unused = unused::WORDS;
+    if gravity == Gravity::Bad {
+        if unused::is_unused(model, id) {
+            gravity = Gravity::Neutral;
+            unused = unused::WORDS;
+        } else if unused::is_undecided(model, id) {
+            gravity = Gravity::Unknown;
+            unused = unused::UNDECIDED;
+        }
     }
     let text = format!("{prefix}{space}{text}{unused}{}", age(reading.at, model.now));
     Some(Cell { text, gravity, source: Some(Origin::Reading(id.clone(), attribute)) })

@@ -3,7 +3,7 @@
 use super::super::condition::Gravity;
 use super::super::model::Model;
 use super::super::table::{Cell, Row, RowKey};
-use super::{cell, compare, entity_row, unread};
+use super::{cell, compare, entity_row, pvrdma, unread};
 use crate::fabric::{Attribute as A, Attribute, Entity, EntityId, State, TargetId, Value};
 use crate::probe::esxi::reboot;
 
@@ -91,6 +91,11 @@ pub(super) fn sections(model: &Model, host: &TargetId) -> Vec<(String, Vec<Row>)
         titled("Software", list(|entity| matches!(entity, Entity::Package(_)), &[A::Version])),
         titled("Not read yet", unread::rows(model, host)),
     ]
+}
+
+/// What calls for attention on a host.
+pub(super) fn attention(model: &Model, host: &TargetId) -> Vec<Row> {
+    Of { model, host }.attention()
 }
 
 struct Of<'a> {
@@ -229,6 +234,7 @@ impl Of<'_> {
     fn attention(&self) -> Vec<Row> {
         let mut rows = Vec::new();
         rows.extend(self.single(Entity::Host, Attribute::RebootPending, "reboot pending").filter(is_grave));
+        rows.extend(pvrdma::of_host(self.model, self.host));
         rows.extend(self.qualification().into_iter().filter(is_grave));
         rows.extend(self.settings().into_iter().filter(is_grave));
         rows.extend(self.functions().into_iter().filter(is_grave));
@@ -342,8 +348,13 @@ impl Of<'_> {
 
     /// Lines of logs that matter, the last ones.
     fn messages(&self) -> Vec<Row> {
-        let messages =
+        let mut messages =
             self.entities(|entity| matches!(entity, Entity::LogMessage { .. } | Entity::KernelMessage { .. }));
+        // Of several logs: by time, whatever file they stand in.
+        messages.sort_by_key(|id| match &id.entity {
+            Entity::LogMessage { stamp, ordinal, .. } | Entity::KernelMessage { stamp, ordinal } => (*stamp, *ordinal),
+            _ => (0, 0),
+        });
         let skipped = messages.len().saturating_sub(SHOWN_MESSAGES);
         messages
             .into_iter()

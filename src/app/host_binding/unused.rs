@@ -1,11 +1,29 @@
 //! RDMA ports of a host that nothing uses: that one of them is down is no fault. Only what was read counts: as long as
 //! it is not known that a port is unused, it is taken for used.
 
+use super::super::condition;
 use super::super::model::Model;
-use crate::fabric::{Attribute, Entity, EntityId, State, Text, Value};
+use crate::fabric::{Attribute, Entity, EntityId, SourceId, State, Text, Value};
 
 /// What is told of the state of such a port.
 pub const WORDS: &str = " (not used: its uplink is in no switch and passes no virtual function on)";
+
+/// What is told of the state of one of which that was not read yet.
+pub const UNDECIDED: &str = " (whether anything uses it is not read yet)";
+
+/// The probes that tell what uses an RDMA device.
+const DECIDING: [&str; 3] = ["esxi.rdma", "esxi.vswitches", "esxi.sriov"];
+
+/// True for an RDMA device of a host whose first reads are under way and did not tell yet what uses it.
+pub fn is_undecided(model: &Model, id: &EntityId) -> bool {
+    let is_read = |probe: &&str| {
+        let source = SourceId::new(probe);
+        model.targets.get(&id.target).is_some_and(|target| target.read.contains(&source))
+    };
+    matches!(id.entity, Entity::RdmaDevice(_))
+        && condition::first_read(model, &id.target).is_some()
+        && !DECIDING.iter().all(is_read)
+}
 
 /// True for an RDMA device of which it is known that its uplink is in no virtual switch and passes no virtual function
 /// to a VM, and that no VMkernel adapter is bound to it.

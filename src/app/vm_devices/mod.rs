@@ -1,6 +1,8 @@
 //! The rows of the *VM devices* panel: what would fail or is wrong, the devices of a VM with the way of each to the wire
 //! or to the host's function, what the VM is, the shared counters, and the VMX with its findings at their lines.
 
+mod counters;
+mod unread;
 mod vmx;
 
 pub use vmx::Cache as VmxCache;
@@ -8,12 +10,14 @@ pub use vmx::Cache as VmxCache;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::condition::Gravity;
-use super::host_binding::{cell, entity_row, is_host};
+use super::host_binding::{aged, cell, entity_row, is_host, pvrdma};
 use super::model::Model;
 use super::table::{Cell, Row, RowKey, sections};
 use crate::diagnose::join::{Chain, Gap, LinkKind, SHARED_COUNTERS};
 use crate::diagnose::lint::HostView;
-use crate::fabric::{Attribute, Entity, EntityId, Text, Value};
+use crate::fabric::{Attribute, Entity, EntityId};
+
+pub use unread::why_none;
 
 /// The VMs that are meant by what is selected: the VM, that of the device or of the guest, or all of the host.
 pub fn shown_vms(model: &Model) -> Vec<EntityId> {
@@ -58,7 +62,7 @@ pub fn rows(model: &Model) -> Vec<Row> {
     for vm in &vms {
         let host = hosts.entry(&vm.target).or_insert_with(|| HostView::of(&model.fabric, &vm.target));
         let prefix = if several { format!("{}: ", name(model, vm)) } else { String::new() };
-        for (title, rows) in of_vm(model, &ways, vm, host.as_ref()) {
+        for (title, rows) in aged(model, of_vm(model, &ways, vm, host.as_ref())) {
             // Of many VMs the text of the files is left to the panel of the one.
             if !(several && title.starts_with("VMX")) {
                 all.push((format!("{prefix}{title}"), rows));
@@ -75,6 +79,7 @@ fn of_vm(model: &Model, ways: &Ways<'_>, vm: &EntityId, host: Option<&HostView>)
     let findings = findings.as_deref().unwrap_or_default();
     let devices = devices(model, ways, vm);
     let mut attention: Vec<Row> = vmx::attention(findings);
+    attention.extend(pvrdma::of_vm(model, vm));
     attention.extend(devices.iter().filter(|row| row.gravity() >= Gravity::Warning).cloned());
     for (number, row) in attention.iter_mut().enumerate() {
         if let RowKey::Entity(_, word) = &mut row.key {
@@ -83,10 +88,11 @@ fn of_vm(model: &Model, ways: &Ways<'_>, vm: &EntityId, host: Option<&HostView>)
     }
     vec![
         ("Attention".to_owned(), attention),
+        ("Not read".to_owned(), unread::rows(model, vm)),
         ("Devices and their way to the wire".to_owned(), devices),
-        (format!("Counters ({SHARED_COUNTERS})"), counters(model, ways, vm)),
         ("This VM".to_owned(), machine(model, ways, vm)),
         ("VMX".to_owned(), file.map(|file| file.rows(model, vm, findings)).unwrap_or_default()),
+        (format!("Counters ({SHARED_COUNTERS})"), counters::rows(model, ways, vm)),
     ]
 }
 
@@ -307,29 +313,6 @@ fn machine(model: &Model, ways: &Ways<'_>, vm: &EntityId) -> Vec<Row> {
     for gap in ways.gaps.get(vm).into_iter().flatten() {
         let key = RowKey::Entity(vm.entity.clone(), format!("gap-{}", gap.missing).into());
         rows.insert(0, Row { key, label: "join".to_owned(), cells: vec![gap_cell(gap)] });
-    }
-    rows
-}
-
-/// Counters of the host's RDMA devices below the VM's PVRDMA adapters. They are never the VM's own.
-fn counters(model: &Model, ways: &Ways<'_>, vm: &EntityId) -> Vec<Row> {
-    let mut rows = Vec::new();
-    for device in ways.counters.get(vm).into_iter().flatten() {
-        let named: Text = device.entity.name().as_str().into();
-        for entity in model.fabric.of_kind(&device.target, Entity::Counter { of: named.clone(), name: "".into() }) {
-            let Entity::Counter { of, name } = entity else { break };
-            if *of != named {
-                break;
-            }
-            let id = EntityId::new(&device.target, entity.clone());
-            let Some(mut cell) = cell(model, &id, Attribute::CounterValue, "") else { continue };
-            if let Some(Value::Count(count)) = model.fabric.value(&id, Attribute::CounterValue) {
-                let old = cell.text.split_once(" (").map_or(String::new(), |(_, age)| format!(" ({age}"));
-                cell.text = format!("{count}{old}");
-            }
-            let key = RowKey::Entity(entity.clone(), "counter".into());
-            rows.push(Row { key, label: format!("{named} {name}"), cells: vec![cell] });
-        }
     }
     rows
 }

@@ -6,9 +6,10 @@ use jiff::tz::TimeZone;
 
 use super::typed::{self, Command, Unseen};
 use super::words;
-use crate::app::model::Model;
+use crate::app::model::{Model, TargetKind};
 use crate::app::{Answer, Effect, Message, PromptKind, Secret, Severity, update};
 use crate::fabric::{SourceId, TargetId, Text, Timestamp};
+use crate::probe::esxi;
 use crate::probe::linux::PROBES;
 
 /// Seconds between two lines of traffic of a target.
@@ -135,7 +136,8 @@ impl Plain {
     fn tell_first_reads(&mut self) {
         let whole = |target: &TargetId| {
             self.model.targets.get(target).is_some_and(|known| {
-                known.connection.is_up() && PROBES.iter().all(|probe| known.read.contains(&SourceId::new(probe.name)))
+                let probes = if known.kind == TargetKind::Esxi { esxi::PROBES } else { PROBES };
+                known.connection.is_up() && probes.iter().all(|probe| known.read.contains(&SourceId::new(probe.name)))
             })
         };
         let new: Vec<TargetId> =

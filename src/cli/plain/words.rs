@@ -41,6 +41,7 @@ pub fn status(model: &Model, target: &TargetId) -> Vec<String> {
         Connection::Waiting | Connection::Connecting { .. } | Connection::Asking => String::new(),
     };
     let mut lines = vec![format!("{target}: {} ({}){more}", condition.word, known.kind.word())];
+    lines.extend(known.findings.values().map(|finding| format!("  {}: {}", severity(finding.severity), finding.text)));
     lines.extend(things(model, target).into_iter().map(|thing| format!("  {thing}")));
     lines
 }

@@ -2,7 +2,7 @@
 //! which adapter of this host that is, the port of that name says by what is connected to it.
 
 use super::{Basis, Gap, View};
-use crate::fabric::{Attribute, Entity, EntityId};
+use crate::fabric::{Attribute, Entity, EntityId, State};
 
 /// An uplink that the teaming of a port names.
 struct Named {
@@ -24,16 +24,19 @@ pub(super) fn of_port(
     if let Some([one]) = of_switch.as_deref() {
         return Some((id(one), vec![(switch.clone(), Attribute::Uplinks)]));
     }
+    // That there are none was read as well.
+    let state = view.fabric.reading(switch, Attribute::Uplinks).map(|reading| &reading.state);
+    let is_empty = matches!(state, Some(State::Empty));
     let several = match of_switch {
         Some(several) if !several.is_empty() => several,
         other => {
             gaps.push(Gap {
                 about: switch.clone(),
                 missing: "uplink",
-                why: if other.is_none() {
+                why: if other.is_none() && !is_empty {
                     "the uplinks of the switch were not read".to_owned()
                 } else {
-                    "the switch has no uplink".to_owned()
+                    format!("{} has no uplink on {host}", switch.entity.name())
                 },
                 rests_on: vec![(switch.clone(), Attribute::Uplinks)],
             });

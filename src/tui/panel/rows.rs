@@ -103,7 +103,7 @@ fn heading<'a>(model: &Model, paint: Paint<'_>, selected: &TargetId, room: usize
         Panel::Host => match model.screen.host.mode {
             HostMode::Compare if model.screen.host.all => vec![title("Hosts side by side".to_owned(), "all values")],
             HostMode::Compare => vec![title("Hosts side by side".to_owned(), "only what differs")],
-            HostMode::Versions => vec![title("Versions".to_owned(), "over all targets, the odd ones out first")],
+            HostMode::Versions => vec![title("Versions".to_owned(), "of all targets, odd ones first")],
             HostMode::One => match host_binding::selected_host(model) {
                 Some(host) => target_lines(model, paint, host, room),
                 None => target_lines(model, paint, selected, room),
@@ -138,20 +138,22 @@ fn nothing(model: &Model, selected: &TargetId) -> String {
         Panel::GuestLink if is_host => {
             "this is an ESXi host: what it binds stands in Host (2), its VMs in VM (3)".to_owned()
         }
+        Panel::Host if host_binding::selected_host(model).is_some() => "nothing of this host was read yet".to_owned(),
         Panel::Host if host_binding::hosts(model).is_empty() => "no ESXi host was read yet".to_owned(),
-        Panel::Vm if is_host => "no VM of this host was read yet".to_owned(),
+        Panel::Host => format!("{selected}: its host is not known: {}", why_no_vm(model, selected)),
+        Panel::Vm if is_host => vm_devices::why_none(model, selected),
         Panel::Vm if host_binding::hosts(model).is_empty() => {
             "no ESXi host was read: which VM this is, is not observable from the guest".to_owned()
         }
-        Panel::Vm => {
-            let gap = model.joined().gaps.iter().find(|gap| gap.about.target == *selected && gap.missing == "VM");
-            match gap {
-                Some(gap) => format!("its VM is not known: {}", gap.why),
-                None => "its VM is not known: it is no VM of a host that was read".to_owned(),
-            }
-        }
+        Panel::Vm => format!("its VM is not known: {}", why_no_vm(model, selected)),
         _ => "nothing was read yet".to_owned(),
     }
+}
+
+/// Why it is not known in which VM a guest runs.
+fn why_no_vm(model: &Model, guest: &TargetId) -> String {
+    let gap = model.joined().gaps.iter().find(|gap| gap.about.target == *guest && gap.missing == "VM");
+    gap.map_or_else(|| "it is no VM of a host that was read".to_owned(), |gap| gap.why.clone())
 }
 
 /// Without columns each cell says of which thing it is.
@@ -172,11 +174,13 @@ struct Columns {
 }
 
 impl Columns {
+    /// Blanks between two columns.
+    const GAP: usize = 2;
     /// The narrowest column that can be read.
     const NARROWEST: usize = 12;
 
     fn new(names: &[String], room: usize, label: usize) -> Option<Self> {
-        let each = room.saturating_sub(label + 3).checked_div(names.len())?.saturating_sub(1);
+        let each = room.saturating_sub(label + 3).checked_div(names.len())?.saturating_sub(Self::GAP);
         (each >= Self::NARROWEST && names.len() > 1).then_some(Self { label, each: each.min(48) })
     }
 
@@ -190,7 +194,7 @@ impl Columns {
 
     fn padded(&self, text: &str, paint: Paint<'_>) -> String {
         let text = fit(text, self.each, paint.glyphs);
-        let gap = " ".repeat(self.each.saturating_sub(width(&text)) + 1);
+        let gap = " ".repeat(self.each.saturating_sub(width(&text)) + Self::GAP);
         text + &gap
     }
 
@@ -207,7 +211,7 @@ impl Columns {
                 let mut spans = vec![Span::raw("  "), Span::styled(label, label_style), Span::raw(gap)];
                 for (index, (cell, pieces)) in row.cells.iter().zip(&pieces).enumerate() {
                     let text = pieces.get(line).cloned().unwrap_or_default();
-                    let rest = " ".repeat(self.each.saturating_sub(width(&text)) + 1);
+                    let rest = " ".repeat(self.each.saturating_sub(width(&text)) + Self::GAP);
                     let style = paint.gravity(cell.gravity);
                     let style = if selected == Some(index) { style.patch(paint.theme.selection) } else { style };
                     spans.extend([Span::styled(text, style), Span::raw(rest)]);

@@ -64,10 +64,9 @@ pub fn read(text: &str, span: &Span) -> Result<Place, String> {
     if at <= span.end {
         return Ok(Place { at, beyond: None });
     }
-    let mut beyond = format!("{} is beyond the end; the recording is {} long", written(at), written(span.end));
-    if sign.is_none() && read(&format!("@{text}"), span).is_ok() {
-        beyond = beyond + "; the time of day is written @" + text;
-    }
+    let of_day = sign.is_none() && read(&format!("@{text}"), span).is_ok();
+    let form = if of_day { format!("; the time of day is written @{text}") } else { String::new() };
+    let beyond = format!("{} is beyond the end; the recording is {} long{form}", written(at), written(span.end));
     Ok(Place { at: span.end, beyond: Some(beyond) })
 }
 

@@ -447,6 +447,7 @@ mod tests {
         assert!(via.starts_with("gpu1, saved ") && via.ends_with("(2026-01-02 03:04 UTC)"), "{via}");
         let Some(Message::Notice { text, .. }) = messages.recv().await else { panic!("no notice") };
         assert!(text.contains("ends early: 0 of 1 outputs are whole in it"), "{text}");
+        assert!(matches!(messages.recv().await, Some(Message::Report { .. })));
         std::fs::write(&path, "{\"a\":").expect("written");
         asking.send(Command::ReadNow).await.expect("it listens");
         let Some(Message::Connection { connection: Connection::Failed { problem }, .. }) = messages.recv().await else {

@@ -115,7 +115,8 @@ mod tests {
     /// As many snapshots as a file of 4 MiB can name: a search for each of them would take minutes.
     #[test]
     fn a_file_full_of_snapshots_is_read_in_time() {
-        let text: String = (0..200_000).rev().map(|number| format!("snapshot{number}.x=1\n")).collect();
+        let line = |number| format!("snapshot{number}.x=1\n");
+        let text: String = (0..200_000).rev().map(line).collect();
         let snapshots = read(&text);
         assert_eq!(snapshots.count(), 200_000);
         assert!(snapshots.described.iter().zip(0..).all(|(one, number)| one.number == number));

@@ -81,9 +81,8 @@ fn a_profile_is_respelt_only_where_public_files_show_how() {
 /// As many devices as a file of 4 MiB can name, all of them one function: a search for each of them would take an hour.
 #[test]
 fn a_file_full_of_one_function_is_judged_in_time() {
-    let text: String = (0..50_000)
-        .map(|number| format!("pciPassthru{number}.present=1\npciPassthru{number}.id=\"00000:175:00.0\"\n"))
-        .collect();
+    let device = |number| format!("pciPassthru{number}.present=1\npciPassthru{number}.id=\"00000:175:00.0\"\n");
+    let text: String = (0..50_000).map(device).collect();
     let vmx = Dictionary::parse(text.as_bytes());
     let host = host();
     let subject = Subject { vmx: &vmx, host: Some(&host), snapshots: None };
@@ -97,8 +96,9 @@ fn a_file_full_of_one_function_is_judged_in_time() {
 fn what_is_left_out_of_a_hostile_file_is_counted() {
     const LINES: usize = 2_000;
     let of = |line: &dyn Fn(usize) -> String| -> String { (0..LINES).map(|number| line(number) + "\n").collect() };
-    let devices =
-        |id: &str| -> String { of(&|number| format!("pciPassthru{0}.present=1\npciPassthru{0}.id=\"{id}\"", number)) };
+    let devices = |id: &str| -> String {
+        of(&|number| format!("pciPassthru{number}.present=1\npciPassthru{number}.id=\"{id}\""))
+    };
     let texts = [
         ("vmx.no-equals", of(&|number| format!("line{number} x"))),
         ("vmx.unknown-key", of(&|number| format!("what.{number} = \"1\""))),
@@ -152,7 +152,7 @@ proptest::proptest! {
         edits in proptest::collection::vec(
             (proptest::prelude::any::<proptest::sample::Index>(), proptest::sample::select(EXTREME)), 1..6),
     ) {
-        let sample = which.get(&*FIXTURES).1.clone();
+        let sample = which.get(&FIXTURES).1.clone();
         let mut lines: Vec<String> = sample.text.lines().map(str::to_owned).collect();
         for (at, value) in edits {
             let line = at.index(lines.len());

@@ -70,8 +70,8 @@ fn commands(lines: &mut [Cow<'_, str>]) {
                     *line = Cow::Owned(shown.to_owned());
                 }
             }
-        } else if let Some(colon) = said(&lines[at]) {
-            let shown = format!("{} {MASK}", &lines[at][..colon]);
+        } else if let Some(end) = said(&lines[at]).or_else(|| named(&lines[at])) {
+            let shown = format!("{} {MASK}", &lines[at][..end]);
             lines[at] = Cow::Owned(shown);
         }
         at = end;
@@ -97,6 +97,13 @@ fn holds_command(line: &str) -> bool {
         || words.any(|word| word == "-p" || (word.starts_with('-') && secret(word)))
         || (line.contains("passwd") && line.contains('|'))
         || line.contains("PRIVATE KEY-----")
+}
+
+/// The end of the name of a setting that is a secret, where the line begins with it and assigns nothing: `machine.id x`.
+fn named(line: &str) -> Option<usize> {
+    let (name, value) = line.trim_start().split_once([' ', '\t'])?;
+    let is_name = name.contains('.') && secret(name) && !line.contains('=');
+    (is_name && !matches!(value.trim(), "" | MASK)).then(|| line.len() - line.trim_start().len() + name.len())
 }
 
 /// Where a secret is said in words, `password: x`: behind the colon.

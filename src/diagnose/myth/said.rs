@@ -289,11 +289,19 @@ fn commands(line: &str) -> Vec<Vec<String>> {
 }
 
 fn begins(command: &[String], words: &[&str]) -> bool {
-    let mut given = command
-        .iter()
-        .enumerate()
-        .filter(|(at, word)| *at == 0 || !word.starts_with("--format"))
-        .map(|(_, word)| if word == "localcli" { "esxcli" } else { word.as_str() });
+    let mut given = command.iter().map(String::as_str).peekable();
+    let Some(program) = given.next().map(|word| if word == "localcli" { "esxcli" } else { word }) else {
+        return words.is_empty();
+    };
+    // What stands between esxcli and its namespace says how it logs in and prints, with a value behind most of it.
+    while program == "esxcli"
+        && let Some(option) = given.next_if(|word| word.starts_with('-'))
+    {
+        if !option.contains('=') && !["--debug", "--help", "--version", "-?"].contains(&option) {
+            given.next();
+        }
+    }
+    let mut given = std::iter::once(program).chain(given.filter(|word| !word.starts_with("--format")));
     words.iter().all(|word| given.next().is_some_and(|given| given == *word))
 }
 

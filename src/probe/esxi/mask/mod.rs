@@ -70,6 +70,12 @@ pub fn masked(text: &str) -> Cow<'_, str> {
             Fate::Keep => kept.push_str(piece),
             Fate::Drop => kept.push_str(&piece[piece.trim_end_matches(['\n', '\r']).len()..]),
             Fate::From(at) => push_masked(&mut kept, piece, at),
+            Fate::Field(at) => {
+                let line = piece.trim_end_matches(['\n', '\r']);
+                push_masked(&mut kept, line, at);
+                kept.push(',');
+                kept.push_str(&piece[line.len()..]);
+            }
             Fate::Note(at) => {
                 kept.push_str(&piece[..at]);
                 kept.push(' ');
@@ -88,6 +94,8 @@ enum Fate {
     Keep,
     /// The mask stands from this byte on.
     From(usize),
+    /// The same for the first line of a field of several, behind whose last one the next field follows.
+    Field(usize),
     /// The mask stands from this byte on, and nothing of the line behind it.
     Note(usize),
     /// Goes but for its end: the rest of a secret of several lines.
@@ -303,6 +311,12 @@ impl Masker<'_> {
             let end = piece.trim_end().trim_end_matches(',').trim_end();
             let opens_only = at == start && end.ends_with("= \"");
             if end.ends_with('"') && !opens_only && self.field_goes_on(at + 1, indent) {
+                if at > start
+                    && piece.trim_end().ends_with(',')
+                    && let Fate::From(from) = self.fate[start]
+                {
+                    self.fate[start] = Fate::Field(from);
+                }
                 return at + 1;
             }
             at += 1;

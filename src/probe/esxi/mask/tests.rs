@@ -52,6 +52,8 @@ fn notes_of_people_are_hidden_and_lines_keep_their_numbers() {
     assert_eq!(shown.lines().nth(8), Some("      uuid = \"u\""), "{shown}");
     let one = "   annotation = \"HIDDEN\",\n   memoryMB = 4,\n   annotation = \"\"\n}\n";
     assert!(masked(one).ends_with("   memoryMB = 4,\n   annotation = \"<masked>\"\n}\n"), "{}", masked(one));
+    let two = "(vim.vm.ConfigInfo) {\n   annotation = \"HIDDEN\nHIDDEN\",\n   version = \"vmx-19\",\n}\n";
+    assert_eq!(masked(two), "(vim.vm.ConfigInfo) {\n   annotation = \"<masked>\",\n\n   version = \"vmx-19\",\n}\n");
     let begun = "   annotation = \"\nHIDDEN\n\",\n   memoryMB = 4,\n";
     assert!(!masked(begun).contains("HIDDEN") && masked(begun).ends_with("\n   memoryMB = 4,\n"));
     assert_eq!(

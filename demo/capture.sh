@@ -21,8 +21,8 @@ shows() {
   return 1
 }
 session -f /dev/null new-session -d -x 100 -y 30 "env LC_ALL=C.UTF-8 HOME=/nonexistent $program demo --seed 7"
-shows '5 up'
-session send-keys n n 5
+shows '7 up'
+session send-keys n n n n 5
 shows 'throughput'
 # Enough history to fill half of the window.
 sleep 45

@@ -9,7 +9,7 @@ pub use vmx::Cache as VmxCache;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::condition::Gravity;
+use super::condition::{self, Gravity};
 use super::host_binding::{aged, cell, entity_row, is_host, pvrdma};
 use super::model::Model;
 use super::table::{Cell, Row, RowKey, sections};
@@ -142,7 +142,7 @@ fn devices(model: &Model, ways: &Ways<'_>, vm: &EntityId) -> Vec<Row> {
         let Some(chain) = chain_of(id) else { continue };
         let mut cells = way(model, chain);
         for gap in ways.gaps_of(chain) {
-            cells.push(gap_cell(gap));
+            cells.push(gap_cell(model, gap));
         }
         if !cells.is_empty() {
             let key = RowKey::Entity(id.entity.clone(), "way".into());
@@ -239,9 +239,12 @@ impl<'a> Ways<'a> {
     }
 }
 
-fn gap_cell(gap: &Gap) -> Cell {
+/// What could not be joined. While the host is read for the first time, what is missing may only not have come yet.
+fn gap_cell(model: &Model, gap: &Gap) -> Cell {
+    let is_reading = condition::first_read(model, &gap.about.target).is_some();
+    let gravity = if is_reading { Gravity::Unknown } else { Gravity::Warning };
     let source = gap.rests_on.first().map(|(id, attribute)| super::table::Origin::Reading(id.clone(), *attribute));
-    Cell { text: format!("no {}: {}", gap.missing, gap.why), gravity: Gravity::Warning, source }
+    Cell { text: format!("no {}: {}", gap.missing, gap.why), gravity, source }
 }
 
 /// What the VM is, in groups of what belongs together.
@@ -312,7 +315,7 @@ fn machine(model: &Model, ways: &Ways<'_>, vm: &EntityId) -> Vec<Row> {
     }
     for gap in ways.gaps.get(vm).into_iter().flatten() {
         let key = RowKey::Entity(vm.entity.clone(), format!("gap-{}", gap.missing).into());
-        rows.insert(0, Row { key, label: "join".to_owned(), cells: vec![gap_cell(gap)] });
+        rows.insert(0, Row { key, label: "join".to_owned(), cells: vec![gap_cell(model, gap)] });
     }
     rows
 }

@@ -1,6 +1,8 @@
-//! What is wrong, and how that is known: the rules for a VM's configuration file, the judgement of pasted text, and the
-//! join of what hosts, VMs and guests say.
+//! What is wrong, and how that is known: the rules for a VM's configuration file, the judgement of pasted text, the
+//! join of what hosts, VMs and guests say, and the checks with the causes that follow from them.
 
+pub mod cause;
+pub mod check;
 // Messages are put together piece by piece, and keys are no file names.
 #[allow(clippy::format_push_string, clippy::if_not_else, clippy::case_sensitive_file_extension_comparisons)]
 pub mod explain;

@@ -1,0 +1,41 @@
+//! The catalogue of checks: what can be wrong between a switch and a job, each with its gate, its rule, the evidence it
+//! shows, and what helps. A check sees a [`Scene`] and says nothing where it does not apply.
+
+mod judged;
+mod scene;
+#[cfg(test)]
+pub mod testing;
+mod thresholds;
+
+pub use judged::{Exhibit, Judged, Lack};
+pub use scene::{Machine, MachineKind, Moved, Movements, Reached, Scene};
+pub use thresholds::{Threshold, Thresholds};
+
+use super::lint::Source;
+
+/// One check.
+#[derive(Clone, Copy)]
+pub struct Check {
+    /// Its id, `layer.kebab-name`.
+    pub id: &'static str,
+    /// What it looks at, one sentence.
+    pub title: &'static str,
+    /// When it applies, in words.
+    pub gate: &'static str,
+    /// When it passes, warns and fails, in words.
+    pub rule: &'static str,
+    /// What it rests on.
+    pub source: Source,
+    /// The numbers in its rule that a site may set.
+    pub thresholds: &'static [Threshold],
+    /// Ids of the checks whose failure this one explains, when it fails on the same path.
+    pub explains: &'static [&'static str],
+    /// Looks. Empty where the gate is closed; one judgement for each subject otherwise, also for those that pass.
+    pub judge: fn(&Scene<'_>) -> Vec<Judged>,
+}
+
+impl std::fmt::Debug for Check {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Check").field("id", &self.id).finish_non_exhaustive()
+    }
+}

@@ -4,36 +4,7 @@ use super::address::Address;
 use super::error::{quoted, suggestion};
 use super::reader::{Item, Key, Reader};
 use crate::probe::privilege::Become;
-
-/// Operating system of a switch: it decides which commands are sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SwitchSystem {
-    /// Arista EOS.
-    Eos,
-    /// Cisco NX-OS.
-    NxOs,
-    /// NVIDIA Cumulus Linux.
-    Cumulus,
-    /// The switch system `SONiC`.
-    Sonic,
-    /// NVIDIA (Mellanox) Onyx.
-    Onyx,
-}
-
-impl SwitchSystem {
-    const ALL: [Self; 5] = [Self::Eos, Self::NxOs, Self::Cumulus, Self::Sonic, Self::Onyx];
-
-    /// The name in files and documents.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Eos => "eos",
-            Self::NxOs => "nxos",
-            Self::Cumulus => "cumulus",
-            Self::Sonic => "sonic",
-            Self::Onyx => "onyx",
-        }
-    }
-}
+use crate::probe::switch::SwitchSystem;
 
 /// What a target is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

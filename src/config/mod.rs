@@ -9,9 +9,10 @@ pub mod sample;
 pub mod settings;
 pub mod target;
 
+pub use crate::probe::switch::SwitchSystem;
 pub use address::Address;
 pub use error::{Defect, Defects};
-pub use inventory::{Access, Inventory, Kind, Links, SwitchSystem, Target};
+pub use inventory::{Access, Inventory, Kind, Links, Target};
 pub use settings::{GlyphSet, Setting, Settings, Whence};
 
 use reader::Reader;

@@ -64,14 +64,9 @@ pub fn diagnose(found: Vec<Found>) -> Diagnosis {
     order.sort_by(|&one, &other| rank(&troubles[one]).cmp(&rank(&troubles[other])).then(one.cmp(&other)));
     let mut parent: Vec<Option<usize>> = vec![None; troubles.len()];
     for &symptom in &order {
-        parent[symptom] = order
-            .iter()
-            .copied()
-            .find(|&cause| {
-                cause != symptom
-                    && troubles[cause].explains(&troubles[symptom])
-                    && root(&parent, cause) != symptom
-            });
+        parent[symptom] = order.iter().copied().find(|&cause| {
+            cause != symptom && troubles[cause].explains(&troubles[symptom]) && root(&parent, cause) != symptom
+        });
     }
     let mut causes: Vec<Cause> = Vec::new();
     let mut at = vec![None; troubles.len()];
@@ -88,7 +83,7 @@ pub fn diagnose(found: Vec<Found>) -> Diagnosis {
             causes[cause].symptoms.push(found.clone());
         }
     }
-    causes.sort_by_key(|cause| rank_with_symptoms(cause));
+    causes.sort_by_key(rank_with_symptoms);
     Diagnosis { causes, rest }
 }
 

@@ -43,6 +43,8 @@ pub enum Entity {
     Guest,
     /// The ESXi host that the target is.
     Host,
+    /// The physical switch that the target is.
+    Switch,
     /// One PCI function by full address, `0000:1b:00.1`.
     PciFunction(Text),
     /// One RDMA device by kernel name, `rocep27s0f1`.
@@ -154,9 +156,11 @@ pub enum Entity {
         /// Number among messages of the same stamp, from 0.
         ordinal: u32,
     },
+    /// One port of a physical switch by its full name, `Ethernet1/4`, `swp4`.
+    SwitchInterface(Text),
     /// One statistic of a device by the label that the host prints, known to us or not.
     Counter {
-        /// Name of the device: `vmrdma0`, `vmnic2`, or `switch/port`.
+        /// Name of the device: `vmrdma0`, `vmnic2`, `Ethernet1/4`, or `switch/port`.
         of: Text,
         /// The label as it was printed.
         name: Text,
@@ -174,6 +178,8 @@ impl Entity {
         match self {
             Self::Guest => "guest",
             Self::Host => "host",
+            Self::Switch => "switch",
+            Self::SwitchInterface(_) => "switch-interface",
             Self::Uplink(_) => "uplink",
             Self::VirtualFunction { .. } => "virtual-function",
             Self::VirtualSwitch(_) => "virtual-switch",
@@ -208,7 +214,7 @@ impl Entity {
     /// The name within its kind: `rxe0/1` for a port, `rxe0/1/3` for a GID, empty for the guest itself.
     pub fn name(&self) -> String {
         match self {
-            Self::Guest | Self::Host => String::new(),
+            Self::Guest | Self::Host | Self::Switch => String::new(),
             Self::PciFunction(name)
             | Self::RdmaDevice(name)
             | Self::Netdev(name)
@@ -223,7 +229,8 @@ impl Entity {
             | Self::Ruleset(name)
             | Self::AdvancedSetting(name)
             | Self::KernelSetting(name)
-            | Self::Vm(name) => name.to_string(),
+            | Self::Vm(name)
+            | Self::SwitchInterface(name) => name.to_string(),
             Self::VirtualFunction { uplink, index } => format!("{uplink}/{index}"),
             Self::SwitchPort { switch, port } => format!("{switch}/{port}"),
             Self::ModuleParameter { module, name } => format!("{module}/{name}"),

@@ -16,6 +16,7 @@ impl Entity {
             return match key {
                 "guest" => Some(Self::Guest),
                 "host" => Some(Self::Host),
+                "switch" => Some(Self::Switch),
                 _ => None,
             };
         };
@@ -37,6 +38,7 @@ impl Entity {
             "advanced-setting" => Self::AdvancedSetting(text(name)),
             "kernel-setting" => Self::KernelSetting(text(name)),
             "vm" => Self::Vm(text(name)),
+            "switch-interface" => Self::SwitchInterface(text(name)),
             "numa-node" => Self::NumaNode(name.parse().ok()?),
             "process" => Self::Process(name.parse().ok()?),
             "rdma-port" => {
@@ -107,6 +109,8 @@ mod tests {
         let entities = [
             Entity::Guest,
             Entity::Host,
+            Entity::Switch,
+            Entity::SwitchInterface(text("Ethernet1/4")),
             Entity::PciFunction(text("0000:af:00.0")),
             Entity::port("rxe0", 1),
             Entity::Gid { device: text("rxe0"), port: 1, index: 3 },

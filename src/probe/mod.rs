@@ -11,6 +11,7 @@ mod listing;
 pub mod logs;
 pub mod privilege;
 mod rhythm;
+pub mod switch;
 #[cfg(test)]
 pub mod testing;
 pub mod vmx;

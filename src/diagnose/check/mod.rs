@@ -1,24 +1,38 @@
 //! The catalogue of checks: what can be wrong between a switch and a job, each with its gate, its rule, the evidence it
 //! shows, and what helps. A check sees a [`Scene`] and says nothing where it does not apply.
 
+mod catalogue;
+mod gpu;
+mod guest;
+mod host;
 mod judged;
+mod mpi;
 mod scene;
+mod sight;
+mod switch;
 #[cfg(test)]
 pub mod testing;
+#[cfg(test)]
+mod tests;
 mod thresholds;
+mod tool;
+mod vm;
 
+pub use catalogue::{all, by_id};
 pub use judged::{Exhibit, Judged, Lack};
-pub use scene::{Machine, MachineKind, Moved, Movements, Reached, Scene};
+pub use scene::{Answer, Answers, Machine, MachineKind, Moved, Movements, Reached, Scene};
+pub use sight::{DeviceKind, Port};
 pub use thresholds::{Threshold, Thresholds};
 
-use super::lint::Source;
+use super::cause::Found;
+pub use super::lint::Source;
 
 /// One check.
 #[derive(Clone, Copy)]
 pub struct Check {
     /// Its id, `layer.kebab-name`.
     pub id: &'static str,
-    /// What it looks at, one sentence.
+    /// What it looks at, one sentence without a full stop.
     pub title: &'static str,
     /// When it applies, in words.
     pub gate: &'static str,
@@ -32,10 +46,25 @@ pub struct Check {
     pub explains: &'static [&'static str],
     /// Looks. Empty where the gate is closed; one judgement for each subject otherwise, also for those that pass.
     pub judge: fn(&Scene<'_>) -> Vec<Judged>,
+    /// Sites made of raw text that it must judge rightly.
+    #[cfg(test)]
+    pub samples: testing::Samples,
 }
 
 impl std::fmt::Debug for Check {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Check").field("id", &self.id).finish_non_exhaustive()
     }
+}
+
+impl Check {
+    /// Its layer: the first part of its id.
+    pub fn layer(&self) -> &'static str {
+        self.id.split_once('.').map_or("tool", |(layer, _)| layer)
+    }
+}
+
+/// What all checks say of a site, in the order of the catalogue.
+pub fn examine(scene: &Scene<'_>) -> Vec<Found> {
+    all().flat_map(|check| (check.judge)(scene).into_iter().map(move |judged| Found { check, judged })).collect()
 }

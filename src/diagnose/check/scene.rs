@@ -1,12 +1,12 @@
-//! What a check sees: what is known of every target, how it was joined, which targets were reached, which counters moved,
-//! and what the site declared. Nothing else: no file, no clock, and nothing that a lab knows.
+//! What a check sees: what is known of every target, how it was joined, which targets were reached, and which counters
+//! moved. Nothing else: no file, no clock, and nothing that a lab knows.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::thresholds::Thresholds;
 use crate::diagnose::join::Joined;
-use crate::fabric::{EntityId, Fabric, TargetId, Text, Timestamp};
+use crate::fabric::{EntityId, Fabric, Observation, Outcome, SourceId, TargetId, Text, Timestamp};
 
 /// What a target is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +30,59 @@ pub enum Reached {
     No(Text),
 }
 
+/// What came of one source of a probe when it was read last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It answered.
+    Read,
+    /// Its program is not installed there.
+    NotInstalled,
+    /// It failed, in its own words.
+    Failed(Text),
+}
+
+/// What came of each source of a target, by its name: `linux.rdma-link`. What was never asked is not in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answers(pub BTreeMap<SourceId, Answer>);
+
+impl Answers {
+    /// Takes in what a read of a source gave.
+    pub fn take(&mut self, observation: &Observation) {
+        // A list of files of which some are not there, and a query for packages of which some are not installed, end with
+        // a status all the same. An esxcli that fails says why on standard output.
+        let is_esxcli = observation.source.as_str().starts_with("esxi.");
+        let nothing_there = |line: &str| {
+            ["No such file or directory", "Invalid argument", "no packages found"]
+                .iter()
+                .any(|words| line.contains(words))
+        };
+        let answer = match observation.outcome {
+            Outcome::Exit(0) => Answer::Read,
+            Outcome::Exit(127) => Answer::NotInstalled,
+            Outcome::Exit(_)
+                if !is_esxcli
+                    && (!observation.stdout.trim().is_empty() || observation.stderr.lines().all(nothing_there)) =>
+            {
+                Answer::Read
+            }
+            Outcome::Exit(status) => {
+                let mut lines = observation.stderr.lines().chain(observation.stdout.lines()).map(str::trim);
+                let said = lines.find(|line| !line.is_empty()).map(str::to_owned);
+                let silent = || format!("ended with status {status} and said nothing");
+                Answer::Failed(Text::new(&said.unwrap_or_else(silent)))
+            }
+            Outcome::TimedOut => Answer::Failed(Text::new("no answer before its deadline")),
+            Outcome::Cut => Answer::Failed(Text::new("the answer was cut off before its end")),
+        };
+        self.0.insert(observation.source.clone(), answer);
+    }
+
+    /// What came of a source; `None` if it was never asked.
+    pub fn of(&self, source: &str) -> Option<&Answer> {
+        self.0.get(&SourceId::new(source))
+    }
+}
+
 /// One target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
@@ -37,6 +90,10 @@ pub struct Machine {
     pub kind: MachineKind,
     /// Whether it answered.
     pub reached: Reached,
+    /// What came of each source.
+    pub answers: Answers,
+    /// By how many milliseconds its clock is ahead of ours, and by how much that may be wrong, where it was measured.
+    pub clock: Option<(i64, u64)>,
 }
 
 /// By how much a counter moved between two reads.
@@ -76,6 +133,8 @@ pub struct Scene<'a> {
     pub joined: &'a Joined,
     /// The targets.
     pub machines: &'a BTreeMap<TargetId, Machine>,
+    /// Guests that are to talk to each other; each pair once.
+    pub pairs: &'a [(TargetId, TargetId)],
     /// Counters that were read twice.
     pub movements: &'a Movements,
     /// The numbers that a site may set.

@@ -2,14 +2,35 @@
 //! checks begin here, so that a check that cannot be fed by what a target prints is noticed.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use super::{Check, Judged, Machine, MachineKind, Moved, Movements, Reached, Scene, Thresholds};
+use super::{
+    Answers, Check, Exhibit, Judged, Machine, MachineKind, Moved, Movements, Reached, Scene, Thresholds, examine,
+};
+use crate::diagnose::cause::Found;
+use crate::diagnose::document::reading_of;
 use crate::diagnose::finding::Status;
 use crate::diagnose::join::{Joined, join};
-use crate::fabric::{EntityId, Fabric, Observation, Outcome, Report, SourceId, TargetId, Text, Timestamp};
+use crate::fabric::{
+    EntityId, Fabric, Observation, ObservationRef, Outcome, Report, SourceId, TargetId, Text, Timestamp,
+};
+use crate::probe::switch::SwitchSystem;
 use crate::probe::{Probe, esxi, linux};
+
+/// Sites of raw text that a check must judge rightly. Each is a site of its own: what the check needs, as real outputs word
+/// it, and no more.
+#[derive(Clone, Copy)]
+pub struct Samples {
+    /// What the check says of the site in trouble: `Fail`, `Warn`, or `Info` for a check that only informs.
+    pub says: Status,
+    /// A site on which the check finds trouble.
+    pub trouble: fn() -> Site,
+    /// A site on which it finds none, as near to the one in trouble as can be. No other check fails on it.
+    pub healthy: fn() -> Site,
+    /// A site on which it cannot tell.
+    pub unclear: fn() -> Site,
+}
 
 /// What one source gave.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +38,7 @@ pub struct Output<'a> {
     source: &'a str,
     stdout: &'a str,
     stderr: &'a str,
-    status: u32,
+    status: i32,
 }
 
 /// A source that was read: its name, and what it printed.
@@ -26,24 +47,79 @@ pub const fn says<'a>(source: &'a str, stdout: &'a str) -> Output<'a> {
 }
 
 /// A source that could not be read: its name, the exit status, and what it printed on standard error.
-pub const fn fails<'a>(source: &'a str, status: u32, stderr: &'a str) -> Output<'a> {
+pub const fn fails<'a>(source: &'a str, status: i32, stderr: &'a str) -> Output<'a> {
     Output { source, stdout: "", stderr, status }
 }
 
+/// The outputs in a file: each after a line `=== source status`, what was printed on standard error after a line
+/// `--- stderr`.
+fn outputs(text: &str) -> Vec<Output<'_>> {
+    let blocks = text.strip_prefix("=== ").expect("a first source").split("\n=== ");
+    blocks
+        .map(|block| {
+            let (head, body) = block.split_once('\n').unwrap_or((block, ""));
+            let (source, status) = head.split_once(' ').expect("a name and a status");
+            let (stdout, stderr) = match body.strip_prefix("--- stderr\n") {
+                Some(stderr) => ("", stderr),
+                None => body.split_once("\n--- stderr\n").unwrap_or((body, "")),
+            };
+            Output { source, stdout, stderr, status: status.parse().expect("a number") }
+        })
+        .collect()
+}
+
 /// A site under construction.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Site {
     fabric: Fabric,
     machines: BTreeMap<TargetId, Machine>,
     movements: Movements,
     thresholds: Thresholds,
     order: Vec<TargetId>,
+    pairs: Vec<(TargetId, TargetId)>,
+    raw: BTreeMap<ObservationRef, Arc<Observation>>,
+    outputs: BTreeMap<TargetId, (&'static [Probe], BTreeMap<String, Kept>)>,
+    count: u64,
+}
+
+/// What one source gave, kept.
+#[derive(Clone, Debug)]
+struct Kept {
+    stdout: String,
+    stderr: String,
+    status: i32,
+}
+
+impl Output<'_> {
+    fn kept(&self) -> Kept {
+        Kept { stdout: self.stdout.to_owned(), stderr: self.stderr.to_owned(), status: self.status }
+    }
 }
 
 impl Site {
     /// An empty site.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Two hosts with two guests on PVRDMA, two on passed-through adapters and one on a virtual function, in good order.
+    /// The texts have the form of real outputs; in a sample one of them is replaced, or a part of it.
+    pub fn sound() -> Self {
+        static SOUND: LazyLock<Site> = LazyLock::new(Site::read_sound);
+        SOUND.clone()
+    }
+
+    fn read_sound() -> Self {
+        let host = |site: Self, name, text| site.target(name, MachineKind::Host, esxi::PROBES, &outputs(text));
+        let guest = |site: Self, name, text| site.target(name, MachineKind::Guest, linux::PROBES, &outputs(text));
+        let site = host(Self::new(), "esx01", include_str!("testing/site/esx01.txt"));
+        let site = host(site, "esx02", include_str!("testing/site/esx02.txt"));
+        let site = guest(site, "pv-a", include_str!("testing/site/pv-a.txt"));
+        let site = guest(site, "pv-b", include_str!("testing/site/pv-b.txt"));
+        let site = guest(site, "hca-a", include_str!("testing/site/hca-a.txt"));
+        let site = guest(site, "hca-b", include_str!("testing/site/hca-b.txt"));
+        let site = guest(site, "vf-a", include_str!("testing/site/vf-a.txt"));
+        site.pair("pv-a", "pv-b").pair("hca-a", "hca-b")
     }
 
     /// A Linux guest that printed these outputs, by name of the source: `linux.rdma-link`.
@@ -56,6 +132,28 @@ impl Site {
     #[must_use]
     pub fn host(self, name: &str, outputs: &[Output<'_>]) -> Self {
         self.target(name, MachineKind::Host, esxi::PROBES, outputs)
+    }
+
+    /// A switch of this system that printed these outputs, by name of the source: `eos.interfaces`.
+    #[must_use]
+    pub fn switch(self, name: &str, system: SwitchSystem, outputs: &[Output<'_>]) -> Self {
+        self.target(name, MachineKind::Switch, system.probes(), outputs)
+    }
+
+    /// Two guests that are to talk to each other.
+    #[must_use]
+    pub fn pair(mut self, one: &str, other: &str) -> Self {
+        self.pairs.push((TargetId::new(one), TargetId::new(other)));
+        self
+    }
+
+    /// A target whose clock is ahead of ours by so many milliseconds, give or take one.
+    #[must_use]
+    pub fn clock_ahead(mut self, name: &str, milliseconds: i64) -> Self {
+        if let Some(machine) = self.machines.get_mut(&TargetId::new(name)) {
+            machine.clock = Some((milliseconds, 1));
+        }
+        self
     }
 
     /// A target of the inventory that did not answer.
@@ -81,34 +179,104 @@ impl Site {
 
     fn enlist(&mut self, name: &str, kind: MachineKind, reached: Reached) -> TargetId {
         let target = TargetId::new(name);
-        self.machines.insert(target.clone(), Machine { kind, reached });
+        let machine = Machine { kind, reached, answers: Answers::default(), clock: None };
+        self.machines.insert(target.clone(), machine);
         self.order.push(target.clone());
         target
     }
 
     /// Reads these outputs with every probe of which at least one source is there. The other sources of such a probe were
     /// not run: no shell found their programs.
-    fn target(mut self, name: &str, kind: MachineKind, probes: &[Probe], outputs: &[Output<'_>]) -> Self {
+    fn target(mut self, name: &str, kind: MachineKind, probes: &'static [Probe], outputs: &[Output<'_>]) -> Self {
         let target = self.enlist(name, kind, Reached::Yes);
+        let given = outputs.iter().map(|output| (output.source.to_owned(), output.kept()));
+        self.outputs.insert(target.clone(), (probes, given.collect()));
+        self.read(&target);
+        self
+    }
+
+    /// The same site, but this source of a target printed something else.
+    #[must_use]
+    pub fn with(mut self, name: &str, output: Output<'_>) -> Self {
+        let target = TargetId::new(name);
+        let (_, outputs) = self.outputs.get_mut(&target).expect("a target of the site");
+        outputs.insert(output.source.to_owned(), output.kept());
+        self.read(&target);
+        self
+    }
+
+    /// The same site, but in what a source of a target printed one text stands in the place of another.
+    #[must_use]
+    pub fn replacing(self, name: &str, source: &str, text: &str, by: &str) -> Self {
+        let (_, outputs) = &self.outputs[&TargetId::new(name)];
+        let kept = outputs[source].clone();
+        assert!(kept.stdout.contains(text), "{source} of {name} holds no {text:?}: {}", kept.stdout);
+        let stdout = kept.stdout.replace(text, by);
+        self.with(name, Output { source, stdout: &stdout, stderr: &kept.stderr, status: kept.status })
+    }
+
+    /// The same site, but a source of a target was never run.
+    #[must_use]
+    pub fn without(mut self, name: &str, source: &str) -> Self {
+        let target = TargetId::new(name);
+        let (_, outputs) = self.outputs.get_mut(&target).expect("a target of the site");
+        assert!(outputs.remove(source).is_some(), "{name} has no {source}");
+        self.read(&target);
+        self
+    }
+
+    /// The same site without a target.
+    #[must_use]
+    pub fn without_target(mut self, name: &str) -> Self {
+        let target = TargetId::new(name);
+        self.fabric.forget(&target);
+        self.machines.remove(&target);
+        self.outputs.remove(&target);
+        self.order.retain(|other| *other != target);
+        self.raw.retain(|reference, _| reference.target != target);
+        self
+    }
+
+    /// The same site, but a target did not answer.
+    #[must_use]
+    pub fn silent(self, name: &str, why: &str) -> Self {
+        let kind = self.machines[&TargetId::new(name)].kind;
+        self.without_target(name).unreached(name, kind, why)
+    }
+
+    fn read(&mut self, target: &TargetId) {
+        self.fabric.forget(target);
+        self.raw.retain(|reference, _| reference.target != *target);
+        let (probes, outputs) = &self.outputs[target];
         let mut used = Vec::new();
-        for probe in probes {
-            let given = |source: &str| outputs.iter().find(|output| output.source == source);
-            if !probe.sources.iter().any(|source| given(source.name).is_some()) {
+        for probe in *probes {
+            if !probe.sources.iter().any(|source| outputs.contains_key(source.name)) {
                 continue;
             }
             let observations: Vec<Arc<Observation>> = probe
                 .sources
                 .iter()
                 .map(|source| {
-                    let output = given(source.name).copied().unwrap_or(fails(source.name, 127, "not found"));
+                    let missing = Kept { stdout: String::new(), stderr: "not found".to_owned(), status: 127 };
+                    let output = outputs.get(source.name).unwrap_or(&missing);
                     used.push(source.name);
-                    let mut observation = Observation::of_text(source.name, output.stdout)
-                        .with_stderr(output.stderr)
+                    let mut observation = Observation::of_text(source.name, &output.stdout)
+                        .with_stderr(&output.stderr)
                         .with_outcome(Outcome::Exit(output.status));
                     observation.target = target.clone();
+                    self.count += 1;
+                    observation.sequence = self.count;
                     Arc::new(observation)
                 })
                 .collect();
+            if let Some(machine) = self.machines.get_mut(target) {
+                for observation in &observations {
+                    machine.answers.take(observation);
+                }
+            }
+            for observation in &observations {
+                self.raw.insert(observation.reference(), Arc::clone(observation));
+            }
             let facts = (probe.parse)(&observations);
             self.fabric.apply(&Report {
                 target: target.clone(),
@@ -117,16 +285,29 @@ impl Site {
                 facts,
             });
         }
-        for output in outputs {
-            assert!(used.contains(&output.source), "no probe has a source named {}", output.source);
+        for source in outputs.keys() {
+            assert!(used.contains(&source.as_str()), "no probe has a source named {source}");
         }
-        self
+    }
+
+    /// True if an exhibit stands on a line of an output that is at hand.
+    pub fn leads_to_a_line(&self, exhibit: &Exhibit) -> bool {
+        reading_of(exhibit, &self.fabric).is_some_and(|reading| {
+            let lines = self.raw.get(&reading.source).map_or(0, |one| one.stdout.lines().count());
+            reading.line > 0 && usize::try_from(reading.line).is_ok_and(|line| line <= lines)
+        })
     }
 
     /// What this check says of the site.
     pub fn judge(&self, check: &Check) -> Vec<Judged> {
         let joined = self.joined();
         (check.judge)(&self.scene(&joined))
+    }
+
+    /// What all checks say of the site.
+    pub fn examine(&self) -> Vec<Found> {
+        let joined = self.joined();
+        examine(&self.scene(&joined))
     }
 
     /// The statuses that a check gives, in the order of its subjects.
@@ -139,12 +320,28 @@ impl Site {
         join(&self.fabric, &self.order)
     }
 
+    /// The raw output behind a reading.
+    pub fn raw(&self, reference: &ObservationRef) -> Option<&Arc<Observation>> {
+        self.raw.get(reference)
+    }
+
+    /// All outputs of all targets.
+    pub fn observations(&self) -> impl Iterator<Item = &Arc<Observation>> {
+        self.raw.values()
+    }
+
+    /// What is known of it.
+    pub fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
     /// The site as checks see it.
     pub fn scene<'a>(&'a self, joined: &'a Joined) -> Scene<'a> {
         Scene {
             fabric: &self.fabric,
             joined,
             machines: &self.machines,
+            pairs: &self.pairs,
             movements: &self.movements,
             thresholds: &self.thresholds,
             now: Timestamp::UNIX_EPOCH,

@@ -47,6 +47,8 @@ pub enum LinkKind {
     VirtualUplink,
     /// A function is near this NUMA node.
     FunctionNuma,
+    /// An uplink is plugged into this port of a physical switch.
+    UplinkInterface,
 }
 
 impl LinkKind {
@@ -65,6 +67,7 @@ impl LinkKind {
             Self::FunctionVirtual => "function-vf",
             Self::VirtualUplink => "vf-uplink",
             Self::FunctionNuma => "function-numa",
+            Self::UplinkInterface => "uplink-interface",
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The attributes of ESXi hosts and of the VMs on them.
 
-/// Hands the rows before, and its own, to `$last`.
+/// Hands the rows before, and its own, to the next list.
 macro_rules! host {
-    ($last:ident, $($before:tt)*) => {
-        $last! {
+    ($next:ident, $last:ident, $($before:tt)*) => {
+        $next! { $last,
         $($before)*
 
             // ESXi hosts: the host itself.

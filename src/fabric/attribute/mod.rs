@@ -1,13 +1,15 @@
 //! The closed set of properties that facts can state, each with its name in documents, its unit and whether it is a
-//! setting (compared between snapshots) or a measurement (which moves by itself). The properties stand in two lists, in
-//! the order of drawing: those of guests first, then those of hosts and their VMs.
+//! setting (compared between snapshots) or a measurement (which moves by itself). The properties stand in three lists, in
+//! the order of drawing: those of guests first, then those of hosts and their VMs, then those of switches.
 
 mod guest;
 mod host;
+mod switch;
 
 use guest::guest;
 use host::host;
 use serde::{Deserialize, Serialize};
+use switch::switch;
 
 /// Unit of an attribute's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +92,7 @@ macro_rules! attributes {
     };
 }
 
-guest!(host, attributes);
+guest!(host, switch, attributes);
 
 impl Attribute {
     /// The attribute of this name.

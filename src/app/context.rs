@@ -8,6 +8,8 @@ pub enum Context {
     Global,
     /// The fabric tree has the focus.
     Tree,
+    /// The *Path* panel has the focus.
+    Path,
     /// The *Host binding* panel has the focus.
     Host,
     /// The *VM devices* panel has the focus.
@@ -16,6 +18,8 @@ pub enum Context {
     Guest,
     /// The *Live* panel has the focus.
     Live,
+    /// The *Wizard* panel has the focus.
+    Wizard,
     /// The *Events* panel has the focus.
     Events,
     /// The help overlay is open.
@@ -41,13 +45,15 @@ pub enum Context {
 
 impl Context {
     /// All contexts.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::Global,
         Self::Tree,
+        Self::Path,
         Self::Host,
         Self::Vm,
         Self::Guest,
         Self::Live,
+        Self::Wizard,
         Self::Events,
         Self::Help,
         Self::Evidence,
@@ -70,10 +76,12 @@ impl Context {
         match self {
             Self::Global
             | Self::Tree
+            | Self::Path
             | Self::Host
             | Self::Vm
             | Self::Guest
             | Self::Live
+            | Self::Wizard
             | Self::Events
             | Self::Replay => true,
             Self::Help
@@ -92,10 +100,12 @@ impl Context {
         match self {
             Self::Global => "global",
             Self::Tree => "tree",
+            Self::Path => "path",
             Self::Host => "host",
             Self::Vm => "vm",
             Self::Guest => "guest",
             Self::Live => "live",
+            Self::Wizard => "wizard",
             Self::Events => "events",
             Self::Help => "help",
             Self::Evidence => "evidence",

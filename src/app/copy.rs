@@ -84,9 +84,9 @@ pub fn selected(model: &Model, whole: bool) -> Result<Selected, &'static str> {
         Some(Overlay::Help { .. } | Overlay::Palette(_)) => return Err("nothing is selected in this list"),
         None if model.screen.focus == Focus::Tree => of_tree(model, whole).ok_or("nothing is selected")?,
         None => match model.screen.panel {
-            Panel::Host | Panel::Vm | Panel::GuestLink => of_rows(model, whole).ok_or("no value is selected")?,
+            panel if panel.has_rows() => of_rows(model, whole).ok_or("no value is selected")?,
             Panel::Live => of_live(model, whole).ok_or("no graph is shown")?,
-            Panel::Events => of_event(model).ok_or("no event is selected")?,
+            _ => of_event(model).ok_or("no event is selected")?,
         },
     };
     let (text, what) = found;

@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::connection::{Connection, Problem};
+use super::diagnosis::{Diagnosed, Finding};
 use super::events::{Event, EventLog};
 use super::evidence::Sources;
-use super::host_binding::Finding;
 use super::look::{LookChoice, Offered, Started};
 use super::marks::Marks;
 use super::mode::Mode;
@@ -188,6 +188,9 @@ pub struct Model {
     /// What the join made of that; made when it is asked for, and forgotten when the fabric changes.
     #[serde(skip)]
     joined: OnceLock<Arc<Joined>>,
+    /// What the checks said; made when it is asked for, and forgotten with the clock once something was read since.
+    #[serde(skip)]
+    diagnosed: OnceLock<Arc<Diagnosed>>,
     /// What was made of the VMX files that were read; made when it is asked for.
     #[serde(skip)]
     pub vmx_files: super::vm_devices::VmxCache,
@@ -198,9 +201,12 @@ pub struct Model {
     pub slow: SlowStore,
     /// What happened.
     pub events: EventLog,
-    /// True if something was read of a host since what calls for attention was judged.
+    /// True if something was read since the checks ran that they could judge otherwise.
     #[serde(default)]
     pub unjudged: bool,
+    /// When the checks ran last.
+    #[serde(default)]
+    pub judged_at: Timestamp,
     /// Marks on the time axis.
     pub marks: Marks,
     /// Raw output, for evidence.
@@ -230,11 +236,13 @@ impl Model {
             targets: targets.into_iter().collect(),
             fabric: Fabric::default(),
             joined: OnceLock::new(),
+            diagnosed: OnceLock::new(),
             vmx_files: super::vm_devices::VmxCache::default(),
             series: SeriesStore::default(),
             slow: SlowStore::default(),
             events: EventLog::default(),
             unjudged: false,
+            judged_at: now,
             marks: Marks::default(),
             raw: RawStore::default(),
             prompts: Vec::new(),
@@ -274,6 +282,16 @@ impl Model {
     /// Which thing of one target is which thing of another.
     pub fn joined(&self) -> &Joined {
         self.joined.get_or_init(|| Arc::new(join(&self.fabric, &self.order)))
+    }
+
+    /// What the checks say of what is known. It can be some seconds behind what was read.
+    pub fn diagnosed(&self) -> Arc<Diagnosed> {
+        Arc::clone(self.diagnosed.get_or_init(|| Diagnosed::of(self)))
+    }
+
+    /// Lets the checks look again when they are asked next.
+    pub(super) fn look_again(&mut self) {
+        self.diagnosed = OnceLock::new();
     }
 
     /// To be told after each change of the fabric.

@@ -72,6 +72,11 @@ impl RawStore {
         both.find(|observation| observation.outcome == Outcome::Exit(0))
     }
 
+    /// The newest observation of every source of every target.
+    pub fn all_newest(&self) -> impl Iterator<Item = &Arc<Observation>> {
+        self.sources.values().filter_map(|kept| kept.last.as_ref())
+    }
+
     /// The newest observation of a source.
     pub fn newest(&self, target: &TargetId, source: &SourceId) -> Option<&Arc<Observation>> {
         self.sources.get(&(target.clone(), source.clone()))?.last.as_ref()

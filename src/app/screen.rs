@@ -11,6 +11,7 @@ use super::filter::Filter;
 use super::look::LookChoice;
 use super::message::Edit;
 use super::palette::Palette;
+use super::path::PathView;
 use super::questions::QuestionView;
 use super::selection::{Node, RowKey};
 use super::settings::SettingsView;
@@ -19,6 +20,8 @@ use crate::fabric::{TargetId, Text, Timestamp};
 /// A panel. Numbers are fixed for good, so that fingers learn them; panels that are not built yet have none here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Panel {
+    /// The way between two guests, hop by hop.
+    Path,
     /// What an ESXi host binds to RDMA: devices, uplinks, switches, settings; many hosts side by side; versions.
     Host,
     /// Devices of VMs, how they lead to the wire, and the VMX with its findings.
@@ -27,21 +30,31 @@ pub enum Panel {
     GuestLink,
     /// Graphs.
     Live,
+    /// What is wrong, why, and what helps.
+    Wizard,
     /// What happened.
     Events,
 }
 
 impl Panel {
     /// All panels, by number.
-    pub const ALL: [Self; 5] = [Self::Host, Self::Vm, Self::GuestLink, Self::Live, Self::Events];
+    pub const ALL: [Self; 7] =
+        [Self::Path, Self::Host, Self::Vm, Self::GuestLink, Self::Live, Self::Wizard, Self::Events];
+
+    /// True for a panel of rows; see [`super::table`].
+    pub fn has_rows(self) -> bool {
+        !matches!(self, Self::Live | Self::Events)
+    }
 
     /// Its number and key.
     pub fn number(self) -> u8 {
         match self {
+            Self::Path => 1,
             Self::Host => 2,
             Self::Vm => 3,
             Self::GuestLink => 4,
             Self::Live => 5,
+            Self::Wizard => 6,
             Self::Events => 8,
         }
     }
@@ -49,10 +62,12 @@ impl Panel {
     /// Its name.
     pub fn title(self) -> &'static str {
         match self {
+            Self::Path => "Path",
             Self::Host => "Host",
             Self::Vm => "VM",
             Self::GuestLink => "Guest link",
             Self::Live => "Live",
+            Self::Wizard => "Wizard",
             Self::Events => "Events",
         }
     }
@@ -60,10 +75,12 @@ impl Panel {
     /// Where keys go while it has the focus.
     pub fn context(self) -> Context {
         match self {
+            Self::Path => Context::Path,
             Self::Host => Context::Host,
             Self::Vm => Context::Vm,
             Self::GuestLink => Context::Guest,
             Self::Live => Context::Live,
+            Self::Wizard => Context::Wizard,
             Self::Events => Context::Events,
         }
     }
@@ -266,6 +283,12 @@ pub struct Screen {
     /// The *VM devices* panel.
     #[serde(default)]
     pub vm: RowsView,
+    /// The *Path* panel.
+    #[serde(default)]
+    pub path: PathView,
+    /// The *Wizard* panel.
+    #[serde(default)]
+    pub wizard: RowsView,
     /// The *Live* panel.
     pub live: LiveView,
     /// The *Events* panel.
@@ -301,6 +324,8 @@ impl Screen {
             guest: RowsView::default(),
             host: HostView::default(),
             vm: RowsView::default(),
+            path: PathView::default(),
+            wizard: RowsView::default(),
             live: LiveView::default(),
             events: EventsView::default(),
             filter: Filter::default(),

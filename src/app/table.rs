@@ -5,7 +5,7 @@ use super::condition::Gravity;
 use super::model::Model;
 use super::screen::{Panel, RowsView, Screen};
 pub use super::selection::RowKey;
-use super::{guest_link, host_binding, vm_devices};
+use super::{diagnosis, guest_link, host_binding, path, vm_devices};
 use crate::fabric::{Attribute, EntityId, ObservationRef};
 
 /// Where a cell comes from.
@@ -93,6 +93,8 @@ pub fn sections(model: &Model, sections: Vec<(String, Vec<Row>)>) -> Vec<Row> {
 pub fn rows(model: &Model) -> Option<Vec<Row>> {
     let target = model.selected_target()?;
     match model.screen.panel {
+        Panel::Path => Some(sections(model, path::rows(model))),
+        Panel::Wizard => Some(sections(model, diagnosis::cause_rows(model))),
         Panel::Host => Some(host_binding::rows(model)),
         Panel::Vm => Some(vm_devices::rows(model)),
         Panel::GuestLink => Some(guest_link::rows(model, target)),
@@ -103,6 +105,8 @@ pub fn rows(model: &Model) -> Option<Vec<Row>> {
 /// What is selected in the panel that is shown, if it is one of rows.
 pub fn view(screen: &Screen) -> Option<&RowsView> {
     match screen.panel {
+        Panel::Path => Some(&screen.path.rows),
+        Panel::Wizard => Some(&screen.wizard),
         Panel::Host => Some(&screen.host.rows),
         Panel::Vm => Some(&screen.vm),
         Panel::GuestLink => Some(&screen.guest),
@@ -113,6 +117,8 @@ pub fn view(screen: &Screen) -> Option<&RowsView> {
 /// The same to change it.
 pub fn view_mut(screen: &mut Screen) -> Option<&mut RowsView> {
     match screen.panel {
+        Panel::Path => Some(&mut screen.path.rows),
+        Panel::Wizard => Some(&mut screen.wizard),
         Panel::Host => Some(&mut screen.host.rows),
         Panel::Vm => Some(&mut screen.vm),
         Panel::GuestLink => Some(&mut screen.guest),
@@ -149,6 +155,7 @@ pub fn moved(rows: &[Row], selected: Option<&RowKey>, steps: isize) -> Option<Ro
 pub fn reset(screen: &mut Screen) {
     screen.guest = RowsView::default();
     screen.vm = RowsView::default();
+    screen.path.rows = RowsView::default();
     screen.host.rows = RowsView::default();
     screen.live.selected = 0;
 }

@@ -12,7 +12,7 @@ use super::message::{Message, Severity};
 use super::model::{Model, TargetKind};
 use super::prompt::{PromptKind, SecretKind};
 use super::screen::{Overlay, Purpose};
-use super::{host_binding, pointer, questions, reconfigure};
+use super::{diagnosis, pointer, questions, reconfigure};
 use crate::fabric::series::{GaugeValue, Incident};
 use crate::fabric::{
     Attribute, Change, Entity, EntityId, Outcome, QueuePairState, Report, Sample, SourceId, State, TargetId, Text,
@@ -29,7 +29,7 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
         Message::Clock(at) => {
             model.now = model.now.max(at);
             tell_stale(model);
-            host_binding::judge(model);
+            diagnosis::judge(model);
             if model.screen.notice.as_ref().is_some_and(|(_, said)| at.duration_since(*said).as_secs() >= 5) {
                 model.screen.notice = None;
             }
@@ -189,9 +189,13 @@ fn reported(model: &mut Model, at: Timestamp, report: &Report) {
             model.open_panel();
         }
     }
+    // A first report changes nothing, it only tells what there is.
+    let is_first = !model.fabric.has_reported(&report.target, &report.probe);
     let changes = model.fabric.apply(report);
-    model.fabric_changed();
-    model.unjudged |= model.targets.get(&report.target).is_some_and(|target| target.kind == TargetKind::Esxi);
+    if is_first || diagnosis::is_news(&changes) {
+        model.fabric_changed();
+        model.unjudged = true;
+    }
     tell_changes(model, at, &changes);
     tell_unstamped(model, at, report, unstamped);
     if report.probe.as_str() == queue_pairs::PROBE.name {
@@ -281,9 +285,12 @@ fn sampled(model: &mut Model, sample: &Sample) {
         };
         tell(model, sample.at, Some(&sample.target), severity, text);
     }
-    let changes = model.fabric.apply_facts(&sample.target, &SourceId::new(stream::SOURCE), &sample.facts);
-    if !changes.is_empty() {
+    let source = SourceId::new(stream::SOURCE);
+    let is_first = !model.fabric.has_reported(&sample.target, &source);
+    let changes = model.fabric.apply_facts(&sample.target, &source, &sample.facts);
+    if is_first || diagnosis::is_news(&changes) {
         model.fabric_changed();
+        model.unjudged = true;
     }
     tell_changes(model, sample.at, &changes);
 }

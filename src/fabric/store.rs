@@ -100,6 +100,11 @@ impl Fabric {
         self.take_in(target, probe, facts, true)
     }
 
+    /// True once a probe was read whole: what it says then is a change, before it is a discovery.
+    pub fn has_reported(&self, target: &TargetId, probe: &SourceId) -> bool {
+        self.reported.contains(&(target.clone(), probe.clone()))
+    }
+
     /// Forgets all that is known of a target.
     pub fn forget(&mut self, target: &TargetId) {
         self.records.retain(|id, _| id.target != *target);

@@ -97,10 +97,12 @@ fn draw_tree(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect)
 /// The name of the action that shows a panel.
 fn action_of(panel: Panel) -> &'static str {
     match panel {
+        Panel::Path => "panel-path",
         Panel::Host => "panel-host",
         Panel::Vm => "panel-vm",
         Panel::GuestLink => "panel-guest",
         Panel::Live => "panel-live",
+        Panel::Wizard => "panel-wizard",
         Panel::Events => "panel-events",
     }
 }
@@ -110,11 +112,20 @@ fn draw_panel(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect
     let focused = model.screen.focus == Focus::Panel;
     let mut spans = vec![Span::raw(" ")];
     let mut x = tabs.x.saturating_add(1);
+    // Where room is short the number stands close to the first word of the name.
+    let long = |panel: &Panel| format!("{} {}", panel.number(), panel.title());
+    let short = |panel: &Panel| {
+        let first = panel.title().split(' ').next().unwrap_or_default();
+        format!("{}{first}", panel.number())
+    };
+    let all = Panel::ALL.iter().map(|panel| width(&long(panel)) + 2).sum::<usize>();
+    let (name, gap): (&dyn Fn(&Panel) -> String, u16) =
+        if all < usize::from(tabs.width) { (&long, 2) } else { (&short, 1) };
     for panel in Panel::ALL {
-        let label = format!("{} {}", panel.number(), panel.title());
+        let label = name(&panel);
         let wide = u16::try_from(width(&label)).unwrap_or(u16::MAX);
         paint.hit(Rect { x, width: wide, ..tabs }.intersection(tabs), Hit::Action(action_of(panel)));
-        x = x.saturating_add(wide).saturating_add(2);
+        x = x.saturating_add(wide).saturating_add(gap);
         let style = if panel != model.screen.panel {
             paint.theme.dim
         } else if focused {
@@ -123,7 +134,7 @@ fn draw_panel(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect
             paint.theme.title
         };
         spans.push(Span::styled(label, style));
-        spans.push(Span::raw("  "));
+        spans.push(Span::raw(" ".repeat(usize::from(gap))));
     }
     if !model.screen.filter.is_empty() {
         let place = match model.screen.filter_on {
@@ -134,9 +145,9 @@ fn draw_panel(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect
     }
     frame.render_widget(Paragraph::new(Line::from(spans)), tabs);
     match model.screen.panel {
-        Panel::Host | Panel::Vm | Panel::GuestLink => panel::rows::draw(frame, model, paint, content),
+        panel if panel.has_rows() => panel::rows::draw(frame, model, paint, content),
         Panel::Live => panel::live::draw(frame, model, paint, content),
-        Panel::Events => panel::events::draw(frame, model, paint, content),
+        _ => panel::events::draw(frame, model, paint, content),
     }
 }
 

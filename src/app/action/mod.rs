@@ -54,11 +54,14 @@ pub const ALL: &[&Action] = &[
     &settings::CHANGE,
     &settings::NEXT_PAGE,
     &overlay::CLOSE,
+    &panels::PATH,
     &panels::HOST,
     &panels::VM,
     &panels::GUEST,
     &panels::LIVE,
+    &panels::WIZARD,
     &panels::EVENTS,
+    &panels::OTHER_END,
     &panels::NEXT_FOCUS,
     &motion::UP,
     &motion::DOWN,
@@ -324,7 +327,23 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
             &text::FILTER,
             &copy::COPY,
         ],
-        Context::Global | Context::Tree | Context::Vm | Context::Guest | Context::Events | Context::Replay => &[
+        Context::Path => &[
+            &overlay::HELP,
+            &leave::QUIT,
+            &palette::PALETTE,
+            &overlay::EVIDENCE,
+            &panels::OTHER_END,
+            &panels::NEXT_FOCUS,
+            &copy::COPY,
+            &targets::READ_NOW,
+        ],
+        Context::Global
+        | Context::Tree
+        | Context::Vm
+        | Context::Guest
+        | Context::Wizard
+        | Context::Events
+        | Context::Replay => &[
             &overlay::HELP,
             &leave::QUIT,
             &palette::PALETTE,

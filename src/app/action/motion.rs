@@ -111,7 +111,7 @@ fn vertical(model: &mut Model, steps: isize) -> Vec<Effect> {
     }
     match (model.screen.focus, model.screen.panel) {
         (Focus::Tree, _) => tree_row(model, steps),
-        (Focus::Panel, Panel::Host | Panel::Vm | Panel::GuestLink) => {
+        (Focus::Panel, panel) if panel.has_rows() => {
             let Some(rows) = table::rows(model) else { return Vec::new() };
             if let Some(view) = table::view_mut(&mut model.screen) {
                 view.selected = table::moved(&rows, view.selected.as_ref(), steps);
@@ -123,7 +123,7 @@ fn vertical(model: &mut Model, steps: isize) -> Vec<Effect> {
             let last = live::graphs(model, &target).len().saturating_sub(1);
             model.screen.live.selected = model.screen.live.selected.saturating_add_signed(steps).min(last);
         }
-        (Focus::Panel, Panel::Events) => event_row(model, steps),
+        (Focus::Panel, _) => event_row(model, steps),
     }
     Vec::new()
 }

@@ -91,7 +91,7 @@ pub(super) fn selected_evidence(model: &Model) -> Option<Evidence> {
     }
     let target = model.selected_target()?;
     match model.screen.panel {
-        Panel::Host | Panel::Vm | Panel::GuestLink => {
+        panel if panel.has_rows() => {
             let (row, cell) = table::selected(model)?;
             match cell.source? {
                 Origin::Reading(id, attribute) => Evidence::of_reading(model.sources(), &id, attribute),
@@ -105,7 +105,7 @@ pub(super) fn selected_evidence(model: &Model) -> Option<Evidence> {
             let graph = graphs.get(model.screen.live.selected).or_else(|| graphs.first())?;
             graph_evidence(model, graph)
         }
-        Panel::Events => {
+        _ => {
             let event = model.selected_event()?;
             let reference = event.evidence.clone()?;
             Some(Evidence::new(

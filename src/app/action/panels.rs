@@ -3,7 +3,32 @@
 use super::Action;
 use crate::app::effect::Effect;
 use crate::app::model::Model;
+use crate::app::path;
 use crate::app::screen::{Focus, Panel};
+
+pub(super) const PATH: Action = Action {
+    name: "panel-path",
+    hint: "Path",
+    description: "Show the way between two guests, hop by hop, and the transport they use",
+    run: |model| show(model, Panel::Path),
+};
+
+pub(super) const WIZARD: Action = Action {
+    name: "panel-wizard",
+    hint: "Wizard",
+    description: "Show what is wrong, the surest cause first, with what shows it and what helps",
+    run: |model| show(model, Panel::Wizard),
+};
+
+pub(super) const OTHER_END: Action = Action {
+    name: "other-end",
+    hint: "other end",
+    description: "Show the way to the next guest",
+    run: |model| {
+        path::next_end(model);
+        show(model, Panel::Path)
+    },
+};
 
 pub(super) const HOST: Action = Action {
     name: "panel-host",

@@ -2,7 +2,6 @@
 //! from the other hosts first; all hosts side by side; versions over all targets.
 
 mod compare;
-mod findings;
 mod one;
 pub(super) mod pvrdma;
 mod unread;
@@ -17,8 +16,6 @@ use super::versions;
 use crate::fabric::{Attribute, Entity, EntityId, State, TargetId, Timestamp, Value};
 
 pub use compare::{Difference, differences};
-pub use findings::Finding;
-pub(super) use findings::judge;
 
 /// After how many seconds the age of a section is worth telling: twice the slowest pace.
 const OLD_SECONDS: i64 = 600;

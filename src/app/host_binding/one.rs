@@ -93,11 +93,6 @@ pub(super) fn sections(model: &Model, host: &TargetId) -> Vec<(String, Vec<Row>)
     ]
 }
 
-/// What calls for attention on a host.
-pub(super) fn attention(model: &Model, host: &TargetId) -> Vec<Row> {
-    Of { model, host }.attention()
-}
-
 struct Of<'a> {
     model: &'a Model,
     host: &'a TargetId,

@@ -290,6 +290,24 @@ impl Site {
         }
     }
 
+    /// What was read of each target, as a poller reports it.
+    pub fn reports(&self) -> Vec<Report> {
+        let mut reports = Vec::new();
+        for (target, (probes, _)) in &self.outputs {
+            for probe in *probes {
+                let of = |name: &str| {
+                    self.raw.values().find(|one| one.target == *target && one.source.as_str() == name).cloned()
+                };
+                let observations: Option<Vec<_>> = probe.sources.iter().map(|source| of(source.name)).collect();
+                let Some(observations) = observations.filter(|all| !all.is_empty()) else { continue };
+                let facts = (probe.parse)(&observations);
+                let (target, probe) = (target.clone(), SourceId::new(probe.name));
+                reports.push(Report { target, probe, observations, facts });
+            }
+        }
+        reports
+    }
+
     /// True if an exhibit stands on a line of an output that is at hand.
     pub fn leads_to_a_line(&self, exhibit: &Exhibit) -> bool {
         reading_of(exhibit, &self.fabric).is_some_and(|reading| {

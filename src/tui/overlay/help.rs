@@ -83,10 +83,12 @@ fn heading(context: Context) -> &'static str {
     match context {
         Context::Global => "Everywhere",
         Context::Tree => "In the fabric tree",
+        Context::Path => "In Path",
         Context::Host => "In Host",
         Context::Vm => "In VM",
         Context::Guest => "In Guest link",
         Context::Live => "In Live",
+        Context::Wizard => "In Wizard",
         Context::Events => "In Events",
         Context::Help => "In this list",
         Context::Evidence => "In the evidence",

@@ -1,0 +1,63 @@
+//! What the checks say of all that is known, kept until something new was read: the console's own diagnosis, from which
+//! the tree, the events and the panels *Path* and *Wizard* tell.
+
+mod causes;
+mod findings;
+mod scene;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+pub use causes::{gravity, rows as cause_rows, shown};
+
+pub use findings::Finding;
+pub(super) use findings::{is_news, judge};
+
+use super::model::Model;
+use crate::diagnose::cause::{Diagnosis, Found, diagnose};
+use crate::diagnose::check::{Scene, examine};
+use crate::diagnose::path::Path;
+use crate::fabric::TargetId;
+
+/// What all checks said at one time.
+#[derive(Clone, Debug, Default)]
+pub struct Diagnosed {
+    /// All of it, in the order of the catalogue.
+    pub found: Vec<Found>,
+    /// The same as causes with their symptoms, and the rest.
+    pub diagnosis: Diagnosis,
+}
+
+impl Diagnosed {
+    /// Runs all checks over what is known now.
+    pub fn of(model: &Model) -> Arc<Self> {
+        scene::with(model, |scene| {
+            let found = examine(scene);
+            Arc::new(Self { diagnosis: diagnose(found.clone()), found })
+        })
+    }
+}
+
+/// The way between two guests as it stands now.
+pub fn path(model: &Model, one: &TargetId, other: &TargetId) -> Path {
+    let diagnosed = model.diagnosed();
+    scene::with(model, |scene: &Scene<'_>| todo_path(scene, &diagnosed.found, one, other))
+}
+
+fn todo_path(_: &Scene<'_>, _: &[Found], one: &TargetId, other: &TargetId) -> Path {
+    use crate::diagnose::path::{Transport, Verdict};
+    Path {
+        one: one.clone(),
+        other: other.clone(),
+        hops: vec![],
+        first_broken: None,
+        verdict: Verdict {
+            transport: Transport::NotDeterminable,
+            confidence: crate::diagnose::finding::Confidence::Possible,
+            why: String::new(),
+            evidence: vec![],
+            decide: String::new(),
+        },
+    }
+}

@@ -1,0 +1,134 @@
+//! The scene that the checks see, made of the model: targets and whether they answer, what came of each source, counters
+//! that moved within the last minute.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::super::condition;
+use super::super::connection::Connection;
+use super::super::model::{Model, Target, TargetKind};
+use crate::diagnose::check::{Answers, Machine, MachineKind, Moved, Movements, Reached, Scene, Thresholds};
+use crate::fabric::{Entity, EntityId, TargetId, Text};
+
+/// Over how long counters are looked at, in seconds.
+const WINDOW_SECONDS: i64 = 60;
+
+/// The most guests of which every pair is looked at; of more each is paired with the next.
+const MOST_PAIRED: usize = 6;
+
+/// Shows the scene of now to `look`.
+pub fn with<T>(model: &Model, look: impl FnOnce(&Scene<'_>) -> T) -> T {
+    let machines = machines(model);
+    let pairs = pairs(model);
+    let movements = movements(model);
+    let thresholds = Thresholds::default();
+    look(&Scene {
+        fabric: &model.fabric,
+        joined: model.joined(),
+        machines: &machines,
+        pairs: &pairs,
+        movements: &movements,
+        thresholds: &thresholds,
+        now: model.now,
+    })
+}
+
+fn machines(model: &Model) -> BTreeMap<TargetId, Machine> {
+    let mut machines: BTreeMap<TargetId, Machine> = BTreeMap::new();
+    for (id, target) in &model.targets {
+        let kind = match target.kind {
+            TargetKind::Linux | TargetKind::Local => MachineKind::Guest,
+            TargetKind::Esxi => MachineKind::Host,
+            TargetKind::Switch => MachineKind::Switch,
+            TargetKind::Unknown => continue,
+        };
+        let within = target.clock_within.map_or(0, |within| u64::try_from(within.as_millis()).unwrap_or(u64::MAX));
+        let clock = target.clock_offset_ms.map(|offset| (offset, within));
+        let reached = reached(model, id, target);
+        machines.insert(id.clone(), Machine { kind, reached, answers: Answers::default(), clock });
+    }
+    for observation in model.raw.all_newest() {
+        if let Some(machine) = machines.get_mut(&observation.target) {
+            machine.answers.take(observation);
+        }
+    }
+    machines
+}
+
+fn reached(model: &Model, id: &TargetId, target: &Target) -> Reached {
+    let problem = match &target.connection {
+        Connection::BackingOff { problem, .. } | Connection::Failed { problem } => {
+            Some(Text::new(&problem.to_string()))
+        }
+        Connection::Connected { .. } => None,
+        Connection::Waiting | Connection::Connecting { .. } | Connection::Asking => {
+            Some(Text::new("it is not connected yet"))
+        }
+    };
+    match problem {
+        Some(problem) if target.last_report.is_none() => Reached::No(problem),
+        Some(problem) => Reached::Partly(problem),
+        None if target.last_report.is_none() => Reached::No(Text::new("nothing was read of it yet")),
+        None => match condition::first_read(model, id) {
+            Some((done, all)) => Reached::Partly(Text::new(&format!("{done} of {all} probes were read so far"))),
+            None => Reached::Yes,
+        },
+    }
+}
+
+/// Which guests are to talk to each other: nobody says, so all of them, as long as they are few.
+pub fn pairs(model: &Model) -> Vec<(TargetId, TargetId)> {
+    let is_guest = |id: &&TargetId| {
+        model.targets.get(*id).is_some_and(|target| matches!(target.kind, TargetKind::Linux | TargetKind::Local))
+            && model.fabric.of_kind(id, Entity::RdmaPort { device: Text::new(""), port: 0 }).next().is_some()
+    };
+    let guests: Vec<&TargetId> = model.order.iter().filter(is_guest).collect();
+    let mut pairs = Vec::new();
+    for (place, one) in guests.iter().enumerate() {
+        let others = guests.iter().skip(place + 1);
+        let most = if guests.len() <= MOST_PAIRED { guests.len() } else { 1 };
+        pairs.extend(others.take(most).map(|other| ((*one).clone(), (*other).clone())));
+    }
+    pairs
+}
+
+fn movements(model: &Model) -> Movements {
+    let mut movements = BTreeMap::new();
+    let since = model.now - jiff::SignedDuration::from_secs(WINDOW_SECONDS);
+    for (key, series) in model.series.iter().filter(|(_, series)| series.raw.is_some()) {
+        let of = match &key.entity {
+            Entity::RdmaPort { device, port: 1 } => device.clone(),
+            other => Text::new(&other.name()),
+        };
+        let (mut by, mut seconds) = (0.0, 0.0);
+        let points: Vec<_> = series.points.iter().rev().take_while(|point| point.at >= since).collect();
+        for pair in points.windows(2) {
+            let [later, earlier] = pair else { continue };
+            let time = later.at.duration_since(earlier.at).as_secs_f64();
+            if let Some(rate) = later.value.filter(|_| time > 0.0) {
+                by += rate * time;
+                seconds += time;
+            }
+        }
+        insert(&mut movements, &key.target, of, &key.name, by, seconds);
+    }
+    for target in model.targets.keys() {
+        for (key, series) in model.slow.of(target) {
+            if let Some(mean) = series.means.back() {
+                let of = Text::new(&key.entity.name());
+                insert(&mut movements, target, of, &key.name, mean.value * mean.seconds(), mean.seconds());
+            }
+        }
+    }
+    Movements(movements)
+}
+
+fn insert(movements: &mut BTreeMap<EntityId, Moved>, target: &TargetId, of: Text, name: &Text, by: f64, seconds: f64) {
+    if seconds > 0.0 && by.is_finite() && by >= 0.0 {
+        let id = EntityId::new(target, Entity::Counter { of, name: name.clone() });
+        // More than a counter can count is nothing that was counted.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let by = by.round() as u64;
+        movements.insert(id, Moved { by, over: Duration::from_secs_f64(seconds) });
+    }
+}

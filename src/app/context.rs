@@ -30,6 +30,8 @@ pub enum Context {
     Settings,
     /// The list of marks is open.
     Marks,
+    /// A remedy is shown.
+    Change,
     /// The command palette is open. Keys that are not in the key map are text.
     Palette,
     /// A line of text is edited (the filter, the search of the evidence overlay, a note). Keys that are not in the key map
@@ -45,7 +47,7 @@ pub enum Context {
 
 impl Context {
     /// All contexts.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Global,
         Self::Tree,
         Self::Path,
@@ -59,6 +61,7 @@ impl Context {
         Self::Evidence,
         Self::Settings,
         Self::Marks,
+        Self::Change,
         Self::Palette,
         Self::Filter,
         Self::Prompt,
@@ -88,6 +91,7 @@ impl Context {
             | Self::Evidence
             | Self::Settings
             | Self::Marks
+            | Self::Change
             | Self::Palette
             | Self::Filter
             | Self::Prompt
@@ -111,6 +115,7 @@ impl Context {
             Self::Evidence => "evidence",
             Self::Settings => "settings",
             Self::Marks => "marks",
+            Self::Change => "remedy",
             Self::Palette => "palette",
             Self::Filter => "filter",
             Self::Prompt => "prompt",

@@ -81,6 +81,11 @@ pub fn selected(model: &Model, whole: bool) -> Result<Selected, &'static str> {
             let mark = super::marks::selected(model).ok_or("no mark was put yet")?;
             (CopyText::line(&format!("{}  mark {}  {}", time(mark.at), mark.letter(), mark.note)), "mark")
         }
+        Some(Overlay::Change { .. }) => {
+            let change = model.change.as_ref().ok_or("no remedy is shown")?;
+            let steps: Vec<String> = change.steps().iter().map(|step| step.shown()).collect();
+            (CopyText::lines(steps.iter().map(String::as_str)), "remedy")
+        }
         Some(Overlay::Help { .. } | Overlay::Palette(_)) => return Err("nothing is selected in this list"),
         None if model.screen.focus == Focus::Tree => of_tree(model, whole).ok_or("nothing is selected")?,
         None => match model.screen.panel {

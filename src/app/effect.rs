@@ -1,5 +1,6 @@
 //! What `update` asks the outside world to do.
 
+use super::change::ChangeAsked;
 use super::copy::CopyText;
 use super::mode::Control;
 use super::prompt::Answer;
@@ -50,6 +51,8 @@ pub enum Effect {
         /// On or off.
         on: bool,
     },
+    /// A step of a change of a target.
+    Change(ChangeAsked),
     /// Move in the recording that is replayed.
     Replay(Control),
 }
@@ -66,6 +69,7 @@ impl Effect {
             | Self::Reconnect(_)
             | Self::ReadNow(_)
             | Self::Answer { .. }
+            | Self::Change(_)
             | Self::Fault { .. } => false,
         }
     }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::change::ChangeNews;
 use super::connection::Connection;
 use super::pointer::Pointed;
 use super::prompt::Prompt;
@@ -73,6 +74,15 @@ pub enum Message {
         /// The question.
         prompt: Prompt,
     },
+    /// Something is new of a change of a target.
+    Change {
+        /// When.
+        at: Timestamp,
+        /// Number of the change.
+        number: u64,
+        /// What.
+        news: ChangeNews,
+    },
     /// A question is no longer open (its connection ended).
     Withdrawn {
         /// Number of the question.
@@ -108,7 +118,8 @@ impl Message {
             | Self::Gap { at, .. }
             | Self::Notice { at, .. }
             | Self::Said { at, .. }
-            | Self::Asked { at, .. } => Some(*at),
+            | Self::Asked { at, .. }
+            | Self::Change { at, .. } => Some(*at),
             Self::Sample(sample) => Some(sample.at),
             Self::Reconfigured(new) => Some(new.at),
             Self::Resized { .. }

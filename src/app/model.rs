@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::change::Change;
 use super::connection::{Connection, Problem};
 use super::diagnosis::{Diagnosed, Finding};
 use super::events::{Event, EventLog};
@@ -211,6 +212,12 @@ pub struct Model {
     pub marks: Marks,
     /// Raw output, for evidence.
     pub raw: RawStore,
+    /// The change of a target that is shown, under way or was made last.
+    #[serde(default)]
+    pub change: Option<Change>,
+    /// How many changes were asked for.
+    #[serde(default)]
+    pub changes: u64,
     /// Questions that are open, oldest first.
     pub prompts: Vec<Prompt>,
     /// Faults of the embedded lab that were switched on by hand: name and target.
@@ -245,6 +252,8 @@ impl Model {
             judged_at: now,
             marks: Marks::default(),
             raw: RawStore::default(),
+            change: None,
+            changes: 0,
             prompts: Vec::new(),
             demo_faults_on: BTreeSet::new(),
             screen,

@@ -169,7 +169,7 @@ fn findings(model: &Model, path: &Path) -> Vec<Row> {
             let judged = &cause.found.judged;
             let source = judged.evidence.first().and_then(|first| shown(model, first, Gravity::Bad).source);
             let cells = vec![Cell { source, ..Cell::said(&judged.title, gravity(judged.status)) }];
-            row(format!("finding-{place}"), judged.status.name(), cells)
+            row(format!("{}-{place}", diagnosis::name(cause)), judged.status.name(), cells)
         })
         .collect()
 }

@@ -189,6 +189,11 @@ pub enum Overlay {
         /// Number of the selected one; `None` for the newest.
         selected: Option<u32>,
     },
+    /// A remedy, or the way back: see [`super::change`].
+    Change {
+        /// First line shown.
+        scroll: usize,
+    },
     /// Everything that can be done.
     Palette(Palette),
 }
@@ -211,6 +216,8 @@ pub enum Purpose {
     },
     /// The time to go to in a replay.
     Position,
+    /// The name of the target that a change is to be made on.
+    Confirm,
 }
 
 /// A line of text that is being edited.

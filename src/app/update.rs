@@ -2,6 +2,7 @@
 //! random, so that a replay of the same messages ends in the same model.
 
 use super::action::{self};
+use super::change;
 use super::changes;
 use super::condition;
 use super::connection::Connection;
@@ -79,6 +80,7 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
             tell(model, at, Some(&prompt.target), Severity::Warning, text);
             model.prompts.push(prompt);
         }
+        Message::Change { at, number, news } => return change::news(model, number, at, news),
         Message::Withdrawn { id } | Message::Answered { id } => questions::close(model, &[id]),
         Message::Seen { questions } => questions::note_seen(model, &questions),
         Message::Reconfigured(new) => return reconfigure::apply(model, *new),
@@ -102,7 +104,7 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
                             palette.selected = 0;
                         }
                     }
-                    Purpose::Note { .. } => {}
+                    Purpose::Note { .. } | Purpose::Confirm => {}
                     // It is typed into the replay, which is no part of what is recorded.
                     Purpose::Position => {}
                 }

@@ -6,6 +6,7 @@ use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 
+use super::change::Given;
 use super::kind::{self, System};
 use super::link::{BatchError, Connector, Failure, Link};
 use super::privilege::{Privilege, Way};
@@ -86,6 +87,10 @@ impl Link for LocalLink {
 
     async fn stream(&self, nonce: &str) -> Result<Exec, TransportError> {
         Ok(self.local.stream(nonce))
+    }
+
+    async fn run(&self, words: &[String]) -> Result<Given, BatchError> {
+        Ok(self.local.run(words, self.privilege.by() == Become::Sudo).await)
     }
 
     fn privilege(&self) -> &Privilege {

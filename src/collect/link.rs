@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
+use super::change::Given;
 use super::kind::System;
 use super::privilege::{News, Privilege};
 use super::rounds::Sequence;
@@ -94,6 +95,9 @@ pub trait Link: Send + Sync + 'static {
 
     /// Starts a stream whose lines carry `nonce`: ticks go in, lines come out.
     fn stream(&self, nonce: &str) -> impl Future<Output = Result<Exec, TransportError>> + Send;
+
+    /// Runs a command that changes something, to its end.
+    fn run(&self, words: &[String]) -> impl Future<Output = Result<Given, BatchError>> + Send;
 
     /// What `sudo` allows over it.
     fn privilege(&self) -> &Privilege;

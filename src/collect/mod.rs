@@ -5,6 +5,7 @@
 
 pub mod backoff;
 pub mod cadence;
+pub mod change;
 pub mod connectors;
 pub mod esxcli;
 pub mod governor;

@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::backoff::Backoff;
+use super::change::{self, Request};
 use super::kind::System;
 use super::link::{Connector, Failure, Link};
 use super::outlet::{Outlet, Samples};
@@ -53,6 +54,7 @@ pub struct Poller<C> {
     options: Options,
     outlet: Outlet,
     commands: mpsc::Receiver<Command>,
+    requests: mpsc::Receiver<Request>,
     cancelled: CancellationToken,
 }
 
@@ -73,7 +75,16 @@ impl<C: Connector> Poller<C> {
         commands: mpsc::Receiver<Command>,
         cancelled: CancellationToken,
     ) -> Self {
-        Self { connector, options, outlet: Outlet::new(target, messages), commands, cancelled }
+        // Until somebody gives it another one there is nobody who could ask.
+        let (_, requests) = mpsc::channel(change::WAITING);
+        Self { connector, options, outlet: Outlet::new(target, messages), commands, requests, cancelled }
+    }
+
+    /// The same, which also serves requests to change the target.
+    #[must_use]
+    pub fn serving(mut self, requests: mpsc::Receiver<Request>) -> Self {
+        self.requests = requests;
+        self
     }
 
     /// Runs until it is cancelled; its connection is then closed in good order.
@@ -181,6 +192,9 @@ impl<C: Connector> Poller<C> {
                 System::Esxi => std::future::pending().await,
             }
         };
+        // The batches hold what stands of the target: what is read besides is read by the same probes.
+        let probes = Arc::clone(&standing.probes);
+        let changes = change::serve(link, &probes, &self.outlet, sequence, &mut self.requests);
         tokio::select! {
             biased;
             () = self.cancelled.cancelled() => SessionEnd::Cancelled,
@@ -194,6 +208,7 @@ impl<C: Connector> Poller<C> {
                 SessionEnd::Failed(failure)
             }
             never = sampling => never,
+            () = changes => SessionEnd::Cancelled,
         }
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::change::{Given, script};
 use super::esxcli::{self, Attempt, LOCALCLI, Tool};
 use super::kind::System;
 use super::link::{BatchError, Link, Remote};
@@ -175,6 +176,26 @@ impl<R: Remote> Link for ShellLink<R> {
             Ok(exec)
         };
         timeout(OPEN_DEADLINE, started).await.unwrap_or(Err(TransportError::TimedOut(OPEN_DEADLINE)))
+    }
+
+    async fn run(&self, words: &[String]) -> Result<Given, BatchError> {
+        let mut exec = self.remote.exec(SHELL).await?;
+        exec.send(script(words, self.privilege.by() == Become::Sudo)).await?;
+        exec.end_input().await?;
+        let mut given = Given { outcome: Outcome::Cut, stdout: Vec::new(), stderr: Vec::new() };
+        while let Some(output) = exec.next().await {
+            let keep = |kept: &mut Vec<u8>, bytes: &[u8]| {
+                let room = LONGEST_LOGIN.saturating_sub(kept.len());
+                kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            };
+            match output {
+                Output::Stdout(bytes) => keep(&mut given.stdout, &bytes),
+                Output::Stderr(bytes) => keep(&mut given.stderr, &bytes),
+                Output::Exit(status) => given.outcome = Outcome::Exit(status.cast_signed()),
+                Output::Signal(_) => {}
+            }
+        }
+        Ok(given)
     }
 
     fn privilege(&self) -> &Privilege {

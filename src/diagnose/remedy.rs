@@ -1,13 +1,18 @@
 //! What helps: exact commands for one target with what they can break, how the state before is restored, and which check
 //! shows that it helped. A remedy is data; who applies it asks first.
 
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
 use super::finding::Remedy;
 use super::join::Basis;
 use crate::fabric::TargetId;
 use crate::probe::dialect::posix::quote;
 
 /// What applying a remedy can break, from nothing to a whole host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Risk {
     /// Nothing that runs notices it.
     None,
@@ -35,7 +40,8 @@ impl Risk {
 }
 
 /// One step of a remedy.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Step {
     /// A command for a shell: program and arguments, unquoted. It is quoted for the target's shell when it is shown or run.
     Run(Vec<String>),
@@ -62,7 +68,7 @@ impl Step {
 }
 
 /// Something that helps.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cure {
     /// What it does, one sentence without a full stop.
     pub title: String,
@@ -77,7 +83,7 @@ pub struct Cure {
     /// The state that it was made for: where one of these reads something else now, it is not applied.
     pub rests_on: Vec<Basis>,
     /// Ids of the checks that show that it helped.
-    pub verify: Vec<&'static str>,
+    pub verify: Vec<Cow<'static, str>>,
     /// What else must be known: that a setting is lost at the next start, that the file must be kept.
     pub note: String,
 }
@@ -120,7 +126,7 @@ impl Cure {
     /// With the checks that show that it helped.
     #[must_use]
     pub fn verified_by(mut self, checks: &[&'static str]) -> Self {
-        self.verify = checks.to_vec();
+        self.verify = checks.iter().copied().map(Cow::Borrowed).collect();
         self
     }
 

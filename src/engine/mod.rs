@@ -1,6 +1,7 @@
 //! Runs what the pure floors only describe: pollers, effects and the clock; reads configuration, asks OpenSSH, writes
 //! files. Used alike by screen, command line and tests.
 
+mod change;
 pub mod offline;
 pub mod once;
 pub mod openssh;
@@ -11,3 +12,5 @@ pub mod run;
 pub mod settings;
 pub mod targets;
 pub mod vmx_file;
+
+pub use change::{audit, audit_path};

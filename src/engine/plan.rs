@@ -10,6 +10,7 @@ use crate::collect::standing::Sparing;
 use crate::fabric::TargetId;
 use crate::probe::privilege::Become;
 use crate::probe::{Probe, esxi, linux};
+use crate::record::audit::Audit;
 
 /// How a target is reached.
 #[derive(Clone)]
@@ -64,6 +65,8 @@ pub struct Options {
     pub period: Duration,
     /// How ESXi hosts are spared.
     pub sparing: Sparing,
+    /// Where changes of targets are noted; without it nothing is changed.
+    pub audit: Option<Audit>,
 }
 
 impl Default for Options {
@@ -73,6 +76,7 @@ impl Default for Options {
             esxi: Arc::from(esxi::PROBES),
             period: Duration::from_secs(1),
             sparing: Sparing::default(),
+            audit: None,
         }
     }
 }

@@ -10,10 +10,13 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::offline;
 use super::plan::{Options, TargetPlan, Way};
 use super::questions::Questions;
+use super::{change, offline};
+use crate::app::change::ChangeAsked;
 use crate::app::{Connection, Effect, Message};
+use crate::collect;
+use crate::collect::change::Request;
 use crate::collect::connectors::{LocalConnector, SshConnector};
 use crate::collect::link::Connector;
 use crate::collect::poller::{self, Command, Poller};
@@ -56,6 +59,8 @@ pub struct EngineHandle {
 #[derive(Debug)]
 struct Followed {
     commands: mpsc::Sender<Command>,
+    /// Of a target that can be changed.
+    requests: Option<mpsc::Sender<Request>>,
     cancelled: CancellationToken,
 }
 
@@ -110,7 +115,7 @@ impl EngineHandle {
                 let (messages, options) = (self.messages.clone(), self.options.clone());
                 let showing = offline::show(id.clone(), path, options, messages, commands, cancelled.clone());
                 self.tasks.spawn_on(showing, on);
-                self.followed().insert(id, Followed { commands: sender, cancelled });
+                self.followed().insert(id, Followed { commands: sender, requests: None, cancelled });
             }
             Way::Local => self.poll(on, id, LocalConnector::new(by)),
             Way::Ssh { resolve, known_linux } => {
@@ -134,11 +139,12 @@ impl EngineHandle {
     fn poll<C: Connector>(&self, on: &tokio::runtime::Handle, id: TargetId, connector: C) {
         let (sender, commands) = mpsc::channel(WAITING_COMMANDS);
         let cancelled = self.cancelled.child_token();
-        let Options { probes, esxi, period, sparing } = self.options.clone();
+        let Options { probes, esxi, period, sparing, audit: _ } = self.options.clone();
         let options = poller::Options { probes, esxi, period, sparing };
         let poller = Poller::new(id.clone(), connector, options, self.messages.clone(), commands, cancelled.clone());
-        self.tasks.spawn_on(poller.run(), on);
-        self.followed().insert(id, Followed { commands: sender, cancelled });
+        let (requests, received) = mpsc::channel(collect::change::WAITING);
+        self.tasks.spawn_on(poller.serving(received).run(), on);
+        self.followed().insert(id, Followed { commands: sender, requests: Some(requests), cancelled });
     }
 
     /// Does what `update` asked for, as far as it concerns targets; true if it did. The screen's own effects are not
@@ -149,6 +155,7 @@ impl EngineHandle {
             Effect::ReadNow(target) => self.command(target, Command::ReadNow),
             Effect::Answer { id, answer } => self.questions.answer(*id, answer.clone()),
             Effect::Close(target) => self.close(target),
+            Effect::Change(asked) => self.change(asked),
             Effect::Quit
             | Effect::Suspend
             | Effect::Redraw
@@ -160,6 +167,19 @@ impl EngineHandle {
             | Effect::Replay(_) => return false,
         }
         true
+    }
+
+    /// A step of a change; what comes of it is a message.
+    fn change(&self, asked: &ChangeAsked) {
+        let Some(on) = self.runtime.as_ref().map(Runtime::handle) else { return };
+        let requests = match asked {
+            ChangeAsked::ReadAgain { target, .. } | ChangeAsked::Run { target, .. } => {
+                self.followed().get(target).and_then(|followed| followed.requests.clone())
+            }
+            ChangeAsked::Note { .. } | ChangeAsked::Export { .. } => None,
+        };
+        let step = change::step(asked.clone(), self.options.audit.clone(), requests, self.messages.clone());
+        self.tasks.spawn_on(step, on);
     }
 
     fn command(&self, target: &TargetId, command: Command) {

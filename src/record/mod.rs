@@ -4,6 +4,7 @@
 //! other's files, numbers come back exactly as they were (JSON texts of fractions need not), and maps may have keys that
 //! are no texts, as those of the model do.
 
+pub mod audit;
 mod chunk;
 pub mod format;
 mod packing;

@@ -43,6 +43,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>) {
             Overlay::Evidence(evidence) => overlay::evidence::draw(frame, paint, body, evidence),
             Overlay::Settings(view) => overlay::settings::draw(frame, model, paint, body, *view),
             Overlay::Marks { selected } => overlay::marks::draw(frame, model, paint, body, *selected),
+            Overlay::Change { scroll } => overlay::change::draw(frame, model, paint, body, *scroll),
             Overlay::Palette(_) => {}
         }
     }
@@ -232,6 +233,7 @@ fn draw_footer(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rec
             Purpose::Filter | Purpose::Palette => " filter: ".to_owned(),
             Purpose::Search => " search: ".to_owned(),
             Purpose::Position => " to time: ".to_owned(),
+            Purpose::Confirm => " name of the target, to apply it: ".to_owned(),
             Purpose::Note { mark, .. } => {
                 format!(" note of mark {}: ", model.marks.get(mark).map(Mark::letter).unwrap_or_default())
             }

@@ -2,6 +2,7 @@
 //! the help overlay and the documents are all made from this one list.
 
 mod answer;
+mod change;
 pub mod command;
 mod copy;
 pub mod fault;
@@ -62,6 +63,11 @@ pub const ALL: &[&Action] = &[
     &panels::WIZARD,
     &panels::EVENTS,
     &panels::OTHER_END,
+    &change::FIX,
+    &change::NEXT_REMEDY,
+    &change::APPLY,
+    &change::EXPORT,
+    &change::UNDO,
     &panels::NEXT_FOCUS,
     &motion::UP,
     &motion::DOWN,
@@ -192,6 +198,7 @@ pub fn context_of(top: Option<&Overlay>, screen: &Screen) -> Context {
         Some(Overlay::Evidence(_)) => Context::Evidence,
         Some(Overlay::Settings(_)) => Context::Settings,
         Some(Overlay::Marks { .. }) => Context::Marks,
+        Some(Overlay::Change { .. }) => Context::Change,
         Some(Overlay::Palette(_)) => Context::Palette,
         None => match screen.focus {
             Focus::Tree => Context::Tree,
@@ -247,6 +254,15 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
             &copy::COPY_ROW,
             &motion::DOWN,
             &motion::UP,
+        ],
+        Context::Change => &[
+            &overlay::CLOSE,
+            &change::APPLY,
+            &copy::COPY,
+            &change::EXPORT,
+            &change::NEXT_REMEDY,
+            &change::UNDO,
+            &motion::DOWN,
         ],
         Context::Palette => &[&palette::RUN, &overlay::CLOSE, &motion::DOWN, &motion::UP],
         Context::Settings => &[&overlay::CLOSE, &settings::CHANGE, &settings::NEXT_PAGE, &motion::DOWN, &motion::UP],
@@ -327,23 +343,34 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
             &text::FILTER,
             &copy::COPY,
         ],
+        Context::Wizard => &[
+            &overlay::HELP,
+            &leave::QUIT,
+            &palette::PALETTE,
+            &overlay::EVIDENCE,
+            &change::FIX,
+            &text::FILTER,
+            &copy::COPY,
+            &panels::NEXT_FOCUS,
+            &targets::READ_NOW,
+        ],
         Context::Path => &[
             &overlay::HELP,
             &leave::QUIT,
             &palette::PALETTE,
             &overlay::EVIDENCE,
+            &change::FIX,
             &panels::OTHER_END,
+            &change::FIX,
+            &change::NEXT_REMEDY,
+            &change::APPLY,
+            &change::EXPORT,
+            &change::UNDO,
             &panels::NEXT_FOCUS,
             &copy::COPY,
             &targets::READ_NOW,
         ],
-        Context::Global
-        | Context::Tree
-        | Context::Vm
-        | Context::Guest
-        | Context::Wizard
-        | Context::Events
-        | Context::Replay => &[
+        Context::Global | Context::Tree | Context::Vm | Context::Guest | Context::Events | Context::Replay => &[
             &overlay::HELP,
             &leave::QUIT,
             &palette::PALETTE,

@@ -1,6 +1,7 @@
 //! Lines of text: the filter, and the search in the evidence overlay.
 
 use super::Action;
+use crate::app::change;
 use crate::app::filter::Filter;
 use crate::app::marks;
 use crate::app::model::Model;
@@ -60,10 +61,11 @@ pub(super) const ACCEPT: Action = Action {
     hint: "keep",
     description: "Keep the typed text and go on",
     run: |model| {
-        if let Some(editing) = model.screen.editing.take()
-            && let Purpose::Note { mark, .. } = editing.purpose
-        {
-            marks::set_note(model, mark, editing.input.value());
+        let Some(editing) = model.screen.editing.take() else { return Vec::new() };
+        match editing.purpose {
+            Purpose::Note { mark, .. } => marks::set_note(model, mark, editing.input.value()),
+            Purpose::Confirm => return change::confirm(model, editing.input.value()),
+            Purpose::Filter | Purpose::Search | Purpose::Palette | Purpose::Position => {}
         }
         Vec::new()
     },
@@ -83,7 +85,7 @@ pub(super) const CANCEL: Action = Action {
                     }
                 }
                 Purpose::Note { mark, fresh: true } => marks::take_back(model, mark),
-                Purpose::Note { fresh: false, .. } | Purpose::Palette | Purpose::Position => {}
+                Purpose::Note { fresh: false, .. } | Purpose::Palette | Purpose::Position | Purpose::Confirm => {}
             }
         }
         Vec::new()

@@ -76,9 +76,23 @@ pub fn shown(model: &Model, exhibit: &Exhibit, gravity: Gravity) -> Cell {
     Cell { text, gravity, source }
 }
 
+/// The name of the rows of a cause, without their number.
+pub fn name(cause: &Cause) -> String {
+    format!("{} {}", cause.found.check.id, cause.found.judged.subject)
+}
+
+/// The cause that a row of *Wizard*, or of the findings in *Path*, is about.
+pub fn selected_cause(model: &Model) -> Option<Cause> {
+    let (row, _) = super::super::table::selected(model)?;
+    let RowKey::Entity(_, word) = &row.key else { return None };
+    let (named, _) = word.rsplit_once('-')?;
+    let diagnosed = model.diagnosed();
+    diagnosed.diagnosis.causes.iter().find(|cause| name(cause) == named).cloned()
+}
+
 fn of_cause(model: &Model, cause: &Cause, place: usize) -> Vec<Row> {
     let judged = &cause.found.judged;
-    let of = format!("{} {}", cause.found.check.id, judged.subject);
+    let of = name(cause);
     let mut rows = Vec::new();
     let mut push = |label: &str, cells: Vec<Cell>| {
         if !cells.is_empty() {

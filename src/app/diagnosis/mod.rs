@@ -9,7 +9,7 @@ mod tests;
 
 use std::sync::Arc;
 
-pub use causes::{gravity, rows as cause_rows, shown};
+pub use causes::{gravity, name, rows as cause_rows, selected_cause, shown};
 
 pub use findings::Finding;
 pub(super) use findings::{is_news, judge};

@@ -94,7 +94,8 @@ pub fn open(setup: Setup) -> Result<Exit, Failure> {
         .transpose()
         .map_err(|error| Defect::somewhere(&error.file.display().to_string(), error.what))?;
     model.mode = Mode::Live { recording: recorder.is_some() };
-    let options = Options { period, ..Options::default() };
+    let audit = model.options.allow_changes.then(crate::engine::audit).flatten();
+    let options = Options { period, audit, ..Options::default() };
     let (engine, messages) =
         Engine::start(plans, &options).map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?;
     let (reloaded, reloads) = mpsc::channel(4);

@@ -293,6 +293,10 @@ impl Link for Played {
         panic!("there is no stream of an ESXi host")
     }
 
+    async fn run(&self, _: &[String]) -> Result<crate::collect::change::Given, BatchError> {
+        Err(BatchError::ExecRefused)
+    }
+
     fn privilege(&self) -> &Privilege {
         &self.privilege
     }

@@ -58,6 +58,14 @@ pub struct Local {
 }
 
 impl Local {
+    /// Runs a command that changes something, to its end.
+    pub async fn run(&self, words: &[String], by_root: bool) -> super::super::change::Given {
+        let sudo = ["sudo", "-n", "--"].map(OsString::from).into_iter().filter(|_| by_root);
+        let words = sudo.chain(words.iter().map(OsString::from)).collect();
+        let given = program::run_words(words, None, super::super::change::COMMAND_DEADLINE).await;
+        super::super::change::Given { outcome: given.outcome, stdout: given.stdout, stderr: given.stderr }
+    }
+
     /// Nothing is opened before the first read.
     pub fn new() -> Self {
         Self::default()

@@ -134,27 +134,9 @@ fn said(given: &Given) -> Text {
     Text::new(&joined)
 }
 
-/// The script that runs one command and ends with its status. The whole of it is one group, so that a script that was cut
-/// off on its way does nothing at all, and the command cannot read the rest of it.
-pub fn script(words: &[String], by_root: bool) -> String {
-    let words = words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
-    let sudo = if by_root { "sudo -n -- " } else { "" };
-    let path = crate::probe::dialect::posix::MORE_PATH;
-    format!("{{ LC_ALL=C; PATH=$PATH:{path}; export LC_ALL PATH; {sudo}{words} </dev/null; exit $?; }}\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_command_is_one_group_of_quoted_words() {
-        let words = ["esxcli", "system", "-s", "it's $HOME; reboot"].map(str::to_owned);
-        let text = script(&words, false);
-        assert!(text.starts_with("{ ") && text.ends_with("; }\n"), "{text}");
-        assert!(text.contains(r"esxcli system -s 'it'\''s $HOME; reboot' </dev/null; exit $?"), "{text}");
-        assert!(script(&words, true).contains("sudo -n -- esxcli "));
-    }
 
     #[test]
     fn what_a_command_printed_is_one_clean_line() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::change::{Given, script};
+use super::change::Given;
 use super::esxcli::{self, Attempt, LOCALCLI, Tool};
 use super::kind::System;
 use super::link::{BatchError, Link, Remote};
@@ -15,7 +15,7 @@ use super::rounds::Sequence;
 use super::transport::{Exec, Output, TransportError};
 use crate::fabric::{Outcome, TargetId, Text, Timestamp};
 use crate::probe::Source;
-use crate::probe::dialect::posix::{ESXCLI, compile_for, needs_esxcli};
+use crate::probe::dialect::posix::{ESXCLI, change_script, compile_for, needs_esxcli};
 use crate::probe::dialect::sections::{Section, SectionReader};
 use crate::probe::linux::stream;
 use crate::probe::privilege::{Become, ByRoot, login_script, shown_read};
@@ -180,7 +180,7 @@ impl<R: Remote> Link for ShellLink<R> {
 
     async fn run(&self, words: &[String]) -> Result<Given, BatchError> {
         let mut exec = self.remote.exec(SHELL).await?;
-        exec.send(script(words, self.privilege.by() == Become::Sudo)).await?;
+        exec.send(change_script(words, self.privilege.by() == Become::Sudo)).await?;
         exec.end_input().await?;
         let mut given = Given { outcome: Outcome::Cut, stdout: Vec::new(), stderr: Vec::new() };
         while let Some(output) = exec.next().await {

@@ -8,6 +8,7 @@
     reason = "an answer is made once a command, and the text reads as it is printed"
 )]
 
+mod change;
 mod esxcli;
 mod files;
 mod functions;
@@ -319,9 +320,10 @@ impl Machine for Host {
     }
 
     fn run(&self, argv: &[String], login: &Login) -> Answer {
-        let state = self.state();
+        let words: Vec<&str> = argv.iter().map(String::as_str).collect();
+        let (state, changed) = (self.state(), self.change(&words));
         let program = argv.first().map(String::as_str).unwrap_or_default();
-        let mut answer = match self.say(&state, argv, login) {
+        let mut answer = match changed.or_else(|| self.say(&state, argv, login)) {
             Some(Ok(stdout)) => Answer { stdout, ..Answer::default() },
             Some(Err(complaint)) => {
                 // Complaints of `esxcli` stand in either output, by the version.

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::probe::dialect::posix::{compile, marker};
+use crate::probe::dialect::posix::{change_script, compile, marker};
 use crate::probe::linux::stream;
 use crate::probe::{Probe, Read, Source, esxi, linux};
 
@@ -14,6 +14,9 @@ const BATCH_END: &str = "exit 0\n}\n";
 
 /// The end of every stream's block.
 const STREAM_END: &str = "done\n}\n";
+
+/// The end of a script that changes something.
+const CHANGE_END: &str = "exit $?\n}\n";
 
 /// What raises the privilege of one command.
 const SUDO: &str = "sudo -n ";
@@ -34,6 +37,13 @@ pub enum Script {
         /// The nonce.
         nonce: String,
         /// True if it lists queue pairs under `sudo`.
+        sudo: bool,
+    },
+    /// One command that changes something.
+    Change {
+        /// Its words.
+        words: Vec<String>,
+        /// True if it runs under `sudo`.
         sudo: bool,
     },
     /// Something that nobody here understands.
@@ -96,14 +106,18 @@ fn compiled(source: Source) -> Option<String> {
 /// become something. `ended` says that no more comes.
 pub fn recognise(input: &str, ended: bool) -> Option<(Script, usize)> {
     let group = input.starts_with("{\n");
-    let ends = [BATCH_END, STREAM_END].map(|end| {
+    let ends = [BATCH_END, STREAM_END, CHANGE_END].map(|end| {
         let line = format!("\n{end}");
         input.find(&line).map(|at| at + line.len())
     });
     match ends.into_iter().flatten().min() {
         Some(end) if group => {
             let text = &input[..end];
-            let script = batch(text).map(Script::Batch).or_else(|| stream(text)).unwrap_or(Script::Foreign);
+            let script = batch(text)
+                .map(Script::Batch)
+                .or_else(|| stream(text))
+                .or_else(|| change(text))
+                .unwrap_or(Script::Foreign);
             Some((script, end))
         }
         _ if ended => Some((Script::Foreign, input.len())),
@@ -157,6 +171,16 @@ fn stream(text: &str) -> Option<Script> {
     Some(Script::Stream { nonce: nonce.to_owned(), sudo })
 }
 
+/// The words of a change: those of which our own script is made.
+fn change(text: &str) -> Option<Script> {
+    let line = text.lines().find_map(|line| line.strip_suffix(" </dev/null"))?;
+    [false, true].into_iter().find_map(|sudo| {
+        let line = if sudo { line.strip_prefix("sudo -n -- ")? } else { line };
+        let words = shlex::split(line)?;
+        (change_script(&words, sudo) == text).then_some(Script::Change { words, sudo })
+    })
+}
+
 /// A nonce is letters and digits.
 fn nonce(text: &str) -> Option<&str> {
     let is_one = !text.is_empty() && text.len() <= LONGEST_NONCE && text.chars().all(|c| c.is_ascii_alphanumeric());
@@ -206,6 +230,18 @@ mod tests {
         let (script, length) = recognise(&text, false).expect("it is whole");
         assert_eq!(script, Script::Stream { nonce: "abc".to_owned(), sudo: false });
         assert_eq!(&text[length..], "7 q\n8\n");
+    }
+
+    #[test]
+    fn a_change_is_known_by_its_words() {
+        let words = ["esxcli", "set", "-s", "it's 5"].map(str::to_owned).to_vec();
+        for sudo in [false, true] {
+            let text = change_script(&words, sudo);
+            let found = recognise(&text, false).map(|(script, _)| script);
+            assert_eq!(found, Some(Script::Change { words: words.clone(), sudo }));
+        }
+        let two = change_script(&words, false).replace("exit $?", "reboot\nexit $?");
+        assert_eq!(recognise(&two, false).map(|(script, _)| script), Some(Script::Foreign));
     }
 
     #[test]

@@ -49,6 +49,14 @@ pub fn quote(text: &str) -> String {
     quoted
 }
 
+/// The script that runs one command that changes something, and ends with its status. The whole of it is one group, as with
+/// [`compile`], and the command cannot read the rest of it.
+pub fn change_script(words: &[String], by_root: bool) -> String {
+    let words = words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
+    let sudo = if by_root { "sudo -n -- " } else { "" };
+    format!("{{\nLC_ALL=C\nPATH=$PATH:{MORE_PATH}\nexport LC_ALL PATH\n{sudo}{words} </dev/null\nexit $?\n}}\n")
+}
+
 /// `pattern` as a word of sh in which only `*`, `?` and `[...]` are special.
 pub fn quote_glob(pattern: &str) -> String {
     let mut word = String::with_capacity(pattern.len());
@@ -284,6 +292,15 @@ pub fn is_name(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_change_is_one_group_of_quoted_words() {
+        let words = ["esxcli", "system", "-s", "it's $HOME; reboot"].map(str::to_owned);
+        let text = change_script(&words, false);
+        assert!(text.starts_with("{\n") && text.ends_with("\nexit $?\n}\n"), "{text}");
+        assert!(text.contains("\nesxcli system -s 'it'\\''s $HOME; reboot' </dev/null\n"), "{text}");
+        assert!(change_script(&words, true).contains("\nsudo -n -- esxcli "));
+    }
 
     #[test]
     fn words_are_quoted_only_where_needed() {

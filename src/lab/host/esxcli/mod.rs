@@ -35,6 +35,11 @@ impl<'a> Call<'a> {
         call
     }
 
+    /// Names of namespaces and of the command.
+    pub fn words(&self) -> &[&'a str] {
+        &self.words
+    }
+
     /// The value of an option by its short or its long name.
     pub fn option(&self, short: &str, long: &str) -> Option<&'a str> {
         self.options.iter().find(|(name, _)| *name == short || *name == long).map(|(_, value)| *value)

@@ -38,11 +38,7 @@ impl Bench {
             let kind = if target.name.starts_with("esx") { TargetKind::Esxi } else { TargetKind::Unknown };
             (TargetId::new(&target.name), Target::new(kind))
         });
-        let model = Model::new(
-            targets.collect(),
-            Options { allow_changes, ..Options::default() },
-            Timestamp::now(),
-        );
+        let model = Model::new(targets.collect(), Options { allow_changes, ..Options::default() }, Timestamp::now());
         let audit = audit.map(|path| Audit::new(path.to_owned(), "tester".to_owned()));
         let options = plan::Options { audit, ..plan::Options::default() };
         let (engine, messages) = Engine::start(plans, &options).expect("threads");
@@ -147,9 +143,7 @@ fn a_closed_ruleset_is_opened_verified_and_closed_again() {
     let mut bench = Bench::new("ruleset-closed", true, Some(&path));
     bench.until("the ruleset is found closed", |model| host_with(model, "ruleset pvrdma is closed").is_some());
     let host = host_with(&bench.model, "ruleset pvrdma is closed").expect("a host");
-    bench.until("all of the host was read", |model| {
-        rdmascope::app::condition::first_read(model, &host).is_none()
-    });
+    bench.until("all of the host was read", |model| rdmascope::app::condition::first_read(model, &host).is_none());
     let before = settings(&bench.model, &host);
     open(&mut bench, "ruleset pvrdma is closed");
     bench.confirm("not the host");

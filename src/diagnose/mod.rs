@@ -15,3 +15,4 @@ pub mod myth;
 mod needles;
 pub mod path;
 pub mod remedy;
+pub mod wizard;

@@ -1,6 +1,7 @@
 //! Settings, the inventory and OpenSSH's own settings, all from text: whoever reads the files is the engine.
 
 pub mod address;
+pub mod declared;
 pub mod error;
 pub mod inventory;
 pub mod openssh;
@@ -11,6 +12,7 @@ pub mod target;
 
 pub use crate::probe::switch::SwitchSystem;
 pub use address::Address;
+pub use declared::Declared;
 pub use error::{Defect, Defects};
 pub use inventory::{Access, Inventory, Kind, Links, Target};
 pub use settings::{GlyphSet, Setting, Settings, Whence};
@@ -24,6 +26,8 @@ pub struct Configuration {
     pub settings: Settings,
     /// The targets.
     pub inventory: Inventory,
+    /// What only vCenter knows, as the administrator declares it.
+    pub declared: Declared,
 }
 
 impl Configuration {
@@ -31,18 +35,22 @@ impl Configuration {
     pub fn parse(path: &str, text: &str) -> Result<Self, Defects> {
         let mut configuration = Self::default();
         let (mut reader, document) = Reader::parse(path, text);
+        let mut host_places = Vec::new();
         for (key, item) in &document {
-            if configuration.settings.take_file(&mut reader, path, key, item) {
+            if configuration.settings.take_file(&mut reader, path, key, item)
+                || configuration.declared.take_file(&mut reader, &mut host_places, key, item)
+            {
                 continue;
             }
             if key.get_ref() == "target" {
                 configuration.inventory = Inventory::read(&mut reader, key, item);
             } else {
-                let known: Vec<&str> =
-                    settings::Name::ALL.into_iter().map(settings::Name::key).chain(["target"]).collect();
+                let settings = settings::Name::ALL.into_iter().map(settings::Name::key);
+                let known: Vec<&str> = settings.chain(["target"]).chain(declared::KEYS).collect();
                 reader.unknown_key(key, "", &known);
             }
         }
+        Declared::check_hosts(&mut reader, &host_places, &configuration.inventory);
         let defects = reader.into_defects();
         if defects.is_empty() { Ok(configuration) } else { Err(Defects(defects)) }
     }

@@ -78,6 +78,27 @@ pub const SAMPLE: &str = r###"## Configuration of rdmascope. Lines that begin wi
 # [[target]]
 # name = "here"
 # kind = "local"
+
+## What only vCenter knows; checks compare it with where VMs run and with the hosts that qualify for RDMA.
+## drs         a rule. kind: keep-together, keep-apart or must-run-on; vms: their names in vSphere; hosts: targets of this
+##             file, for must-run-on only
+## ha          restart: the VMs that are started anew on another host when theirs fails
+## port_group  the name of a port group of a distributed switch, of which hosts know the key only
+# [[drs]]
+# kind = "keep-apart"
+# vms = ["GPU VM 01", "GPU VM 02"]
+
+# [[drs]]
+# kind = "must-run-on"
+# vms = ["GPU VM 01"]
+# hosts = ["esx-01"]
+
+# [ha]
+# restart = ["GPU VM 01"]
+
+# [[port_group]]
+# key = "dvportgroup-117201"
+# name = "dpg-rdma"
 "###;
 
 /// The sample with its examples in force: for tests.
@@ -108,6 +129,8 @@ mod tests {
         let names: Vec<&str> = found.inventory.targets.iter().map(|target| target.name.as_str()).collect();
         assert_eq!(names, ["gpu-vm-01", "gpu-vm-02", "esx-01", "leaf-1", "here"]);
         assert_eq!(found.inventory.get("leaf-1").and_then(|target| target.kind), Some(Kind::Switch(SwitchSystem::Eos)));
+        assert_eq!((found.declared.rules.len(), found.declared.port_groups.len()), (2, 1));
+        assert!(found.declared.restart.is_some());
         let alias = found.inventory.get("gpu-vm-02").and_then(|target| target.address.clone()).expect("the name");
         assert_eq!(alias.to_string(), "gpu-vm-02");
     }

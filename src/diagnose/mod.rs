@@ -3,6 +3,7 @@
 
 pub mod cause;
 pub mod check;
+pub mod correlate;
 pub mod document;
 // Messages are put together piece by piece, and keys are no file names.
 #[allow(clippy::format_push_string, clippy::if_not_else, clippy::case_sensitive_file_extension_comparisons)]
@@ -14,5 +15,6 @@ pub mod lint;
 pub mod myth;
 mod needles;
 pub mod path;
+pub mod qualify;
 pub mod remedy;
 pub mod wizard;

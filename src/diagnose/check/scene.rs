@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::thresholds::Thresholds;
+use crate::config::Declared;
 use crate::diagnose::join::Joined;
 use crate::fabric::{EntityId, Fabric, Observation, Outcome, SourceId, TargetId, Text, Timestamp};
 
@@ -139,6 +140,8 @@ pub struct Scene<'a> {
     pub movements: &'a Movements,
     /// The numbers that a site may set.
     pub thresholds: &'a Thresholds,
+    /// What only vCenter knows, as the administrator declared it.
+    pub declared: &'a Declared,
     /// When it is.
     pub now: Timestamp,
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::{
     Answers, Check, Exhibit, Judged, Machine, MachineKind, Moved, Movements, Reached, Scene, Thresholds, examine,
 };
+use crate::config::{Configuration, Declared};
 use crate::diagnose::cause::Found;
 use crate::diagnose::document::reading_of;
 use crate::diagnose::finding::Status;
@@ -75,6 +76,7 @@ pub struct Site {
     machines: BTreeMap<TargetId, Machine>,
     movements: Movements,
     thresholds: Thresholds,
+    declared: Declared,
     order: Vec<TargetId>,
     pairs: Vec<(TargetId, TargetId)>,
     raw: BTreeMap<ObservationRef, Arc<Observation>>,
@@ -177,6 +179,17 @@ impl Site {
         self
     }
 
+    /// What the configuration file declares: its text without the targets, which are the hosts of the site.
+    #[must_use]
+    pub fn declaring(mut self, text: &str) -> Self {
+        let hosts = self.machines.iter().filter(|(_, machine)| machine.kind == MachineKind::Host);
+        let hosts: Vec<String> =
+            hosts.map(|(target, _)| format!("[[target]]\nname = \"{target}\"\nkind = \"esxi\"\n")).collect();
+        let text = format!("{}{text}", hosts.concat());
+        self.declared = Configuration::parse("config.toml", &text).expect("a right configuration").declared;
+        self
+    }
+
     fn enlist(&mut self, name: &str, kind: MachineKind, reached: Reached) -> TargetId {
         let target = TargetId::new(name);
         let machine = Machine { kind, reached, answers: Answers::default(), clock: None };
@@ -215,6 +228,11 @@ impl Site {
         self.with(name, Output { source, stdout: &stdout, stderr: &kept.stderr, status: kept.status })
     }
 
+    /// What a source of a target printed.
+    pub fn printed(&self, name: &str, source: &str) -> String {
+        self.outputs[&TargetId::new(name)].1[source].stdout.clone()
+    }
+
     /// The same site, but a source of a target was never run.
     #[must_use]
     pub fn without(mut self, name: &str, source: &str) -> Self {
@@ -222,6 +240,36 @@ impl Site {
         let (_, outputs) = self.outputs.get_mut(&target).expect("a target of the site");
         assert!(outputs.remove(source).is_some(), "{name} has no {source}");
         self.read(&target);
+        self
+    }
+
+    /// The same site, but all VMs of one host run on another one.
+    #[must_use]
+    pub fn moving_vms(mut self, from: &str, to: &str) -> Self {
+        let (from, to) = (TargetId::new(from), TargetId::new(to));
+        let (_, theirs) = self.outputs[&from].clone();
+        let (_, ours) = self.outputs.get_mut(&to).expect("a target of the site");
+        for source in ["vm-list", "vm-processes", "vm-summary", "vm-configs", "vm-devices", "vm-snapshots", "vmx-files"] {
+            let source = format!("esxi.{source}");
+            let (theirs, ours) = (&theirs[&source], ours.get_mut(&source).expect("a source of VMs"));
+            let rows = if source == "esxi.vm-list" { theirs.stdout.split_once('\n').map_or("", |(_, rows)| rows) } else { &theirs.stdout };
+            ours.stdout = format!("{}\n{rows}", ours.stdout.trim_end());
+            ours.stderr = format!("{}\n{}", ours.stderr.trim_end(), theirs.stderr);
+        }
+        // Their adapters are on ports of the same switch.
+        for (source, first) in [("esxi.distributed-switches", "         Client: pv-"), ("esxi.net-dvs-list", "\tport 17:")] {
+            let text = &theirs[source].stdout;
+            let rows = &text[text.find(first).expect("a port of a VM")..];
+            let ours = ours.get_mut(source).expect("the switches");
+            ours.stdout = format!("{}\n{rows}", ours.stdout.trim_end());
+        }
+        let (_, theirs) = self.outputs.get_mut(&from).expect("a target of the site");
+        for source in ["vm-list", "vm-processes", "vm-summary", "vm-configs", "vm-devices", "vm-snapshots", "vmx-files"] {
+            let kept = theirs.get_mut(&format!("esxi.{source}")).expect("a source of VMs");
+            (kept.stdout, kept.stderr) = (String::new(), String::new());
+        }
+        self.read(&from);
+        self.read(&to);
         self
     }
 
@@ -362,6 +410,7 @@ impl Site {
             pairs: &self.pairs,
             movements: &self.movements,
             thresholds: &self.thresholds,
+            declared: &self.declared,
             now: Timestamp::UNIX_EPOCH,
         }
     }

@@ -16,6 +16,8 @@ macro_rules! guest {
             MachineId = "machine-id", "machine id", None, Setting;
             /// `/proc/sys/kernel/random/boot_id`: another one means a reboot.
             BootId = "boot-id", "boot id", None, Status;
+            /// Time since boot.
+            Uptime = "uptime", "up for", Milliseconds, Measure;
             /// Hypervisor under this system: `vmware`, `kvm`, `none`.
             Virtualization = "virtualization", "virtual on", None, Setting;
             /// DMI system vendor.

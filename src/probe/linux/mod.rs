@@ -29,6 +29,7 @@ mod rdma_tool;
 pub mod stream;
 mod system;
 mod tools;
+mod uptime;
 
 use super::Probe;
 
@@ -54,4 +55,5 @@ pub const PROBES: &[Probe] = &[
     tools::PROBE,
     kernel_log::PROBE,
     environment::PROBE,
+    uptime::PROBE,
 ];

@@ -1,8 +1,27 @@
-//! The way between two guests, hop by hop, with the state of each, and what transport they use.
+//! The way between two guests, hop by hop, with the state of each, and what transport they use. What a hop is worth follows
+//! from what the checks found on it and from how it fits the rest of the way, so that a path never says other than the
+//! checks.
 
-use super::check::Exhibit;
+mod compare;
+mod draft;
+mod ends;
+mod guest;
+mod hops;
+mod state;
+#[cfg(test)]
+mod tests;
+mod verdict;
+mod vlan;
+
+use super::cause::Found;
+use super::check::{Exhibit, Scene};
 use super::finding::{Confidence, Status};
 use crate::fabric::{EntityId, TargetId};
+
+pub use ends::{End, ends};
+pub(super) use ends::subnets;
+pub use verdict::{Trial, runs_on, transport};
+pub use vlan::{Vlan, vlan_of};
 
 /// What a hop is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -121,4 +140,35 @@ pub struct Path {
     pub first_broken: Option<usize>,
     /// What carries the payload.
     pub verdict: Verdict,
+}
+
+/// The way between two guests; `found` is what the checks say of the same scene.
+pub fn path(scene: &Scene<'_>, found: &[Found], one: &TargetId, other: &TargetId) -> Path {
+    path_during(scene, found, one, other, None)
+}
+
+/// The way between two guests, while a known payload went over it.
+pub fn path_during(
+    scene: &Scene<'_>,
+    found: &[Found],
+    one: &TargetId,
+    other: &TargetId,
+    trial: Option<&Trial<'_>>,
+) -> Path {
+    let (first, second) = ends(scene, one, other);
+    let mut drafts = hops::side(scene, &first, Side::One);
+    let mut back = hops::side(scene, &second, Side::Other);
+    back.reverse();
+    drafts.extend(back);
+    compare::along(scene, (&first, &second), &mut drafts);
+    state::settle(found, &mut drafts);
+    let hops: Vec<Hop> = drafts.into_iter().map(|draft| draft.hop).collect();
+    let first_with = |status| hops.iter().position(|hop| hop.status == status);
+    Path {
+        one: one.clone(),
+        other: other.clone(),
+        first_broken: first_with(Status::Fail).or_else(|| first_with(Status::Warn)),
+        hops,
+        verdict: transport(scene, found, &first, &second, trial),
+    }
 }

@@ -5,6 +5,7 @@ pub mod error;
 pub mod inventory;
 pub mod openssh;
 mod reader;
+pub mod rules;
 pub mod sample;
 pub mod settings;
 pub mod target;
@@ -13,17 +14,20 @@ pub use crate::probe::switch::SwitchSystem;
 pub use address::Address;
 pub use error::{Defect, Defects};
 pub use inventory::{Access, Inventory, Kind, Links, Target};
+pub use rules::{Rules, SiteThreshold, Suppression};
 pub use settings::{GlyphSet, Setting, Settings, Whence};
 
 use reader::Reader;
 
 /// All that the configuration file says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Configuration {
     /// How the program looks and behaves.
     pub settings: Settings,
     /// The targets.
     pub inventory: Inventory,
+    /// What the site says about the checks.
+    pub rules: Rules,
 }
 
 impl Configuration {
@@ -35,12 +39,16 @@ impl Configuration {
             if configuration.settings.take_file(&mut reader, path, key, item) {
                 continue;
             }
-            if key.get_ref() == "target" {
-                configuration.inventory = Inventory::read(&mut reader, key, item);
-            } else {
-                let known: Vec<&str> =
-                    settings::Name::ALL.into_iter().map(settings::Name::key).chain(["target"]).collect();
-                reader.unknown_key(key, "", &known);
+            match key.get_ref().as_ref() {
+                "target" => configuration.inventory = Inventory::read(&mut reader, key, item),
+                "thresholds" => configuration.rules.read_thresholds(&mut reader, item),
+                "suppress" => configuration.rules.read_suppressions(&mut reader, key, item),
+                _ => {
+                    let others = ["target", "thresholds", "suppress"];
+                    let known: Vec<&str> =
+                        settings::Name::ALL.into_iter().map(settings::Name::key).chain(others).collect();
+                    reader.unknown_key(key, "", &known);
+                }
             }
         }
         let defects = reader.into_defects();

@@ -64,6 +64,16 @@ pub struct Options {
     pub period: Duration,
     /// How ESXi hosts are spared.
     pub sparing: Sparing,
+    /// Where one collection is enough: how long after the first read of counters they are read once more, if at all.
+    pub again: Option<Duration>,
+}
+
+impl Options {
+    /// What checks want to know: everything, and counters a second time, so long after the first.
+    pub fn of_check(again: Duration) -> Self {
+        let probes = linux::PROBES.iter().chain([&linux::statistics::PROBE]).copied().collect();
+        Self { probes, again: Some(again), ..Self::default() }
+    }
 }
 
 impl Default for Options {
@@ -73,6 +83,7 @@ impl Default for Options {
             esxi: Arc::from(esxi::PROBES),
             period: Duration::from_secs(1),
             sparing: Sparing::default(),
+            again: None,
         }
     }
 }

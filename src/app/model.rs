@@ -17,6 +17,8 @@ use super::mode::Mode;
 use super::prompt::Prompt;
 use super::raw::RawStore;
 use super::screen::{Panel, Screen};
+use crate::config::Declared;
+use crate::diagnose::check::Thresholds;
 use crate::diagnose::join::{Joined, join};
 use crate::fabric::{Fabric, SeriesStore, SlowStore, SourceId, TargetId, Text, Timestamp};
 
@@ -126,7 +128,7 @@ pub struct Staleness {
 }
 
 /// What was decided at the start.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// Name of the inventory for the header.
     pub inventory: Text,
@@ -142,6 +144,12 @@ pub struct Options {
     pub offered: Offered,
     /// All settings with where they came from, for the settings overlay; in its order.
     pub settings: Vec<Started>,
+    /// The numbers in the rules of checks that the site set.
+    #[serde(default)]
+    pub thresholds: Thresholds,
+    /// What only vCenter knows, as the administrator declared it.
+    #[serde(default)]
+    pub declared: Declared,
 }
 
 impl Default for Options {
@@ -154,6 +162,8 @@ impl Default for Options {
             look: LookChoice::default(),
             offered: Offered::default(),
             settings: Vec::new(),
+            thresholds: Thresholds::default(),
+            declared: Declared::default(),
         }
     }
 }

@@ -9,10 +9,12 @@ use super::look::{LookChoice, Offered, Started};
 use super::message::Severity;
 use super::model::{Model, Target, TargetKind};
 use super::tree::Node;
+use crate::config::Declared;
+use crate::diagnose::check::Thresholds;
 use crate::fabric::{TargetId, Text, Timestamp};
 
 /// What a configuration says.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reconfigured {
     /// When it was read.
     pub at: Timestamp,
@@ -22,6 +24,12 @@ pub struct Reconfigured {
     pub offered: Offered,
     /// All settings with where they came from.
     pub settings: Vec<Started>,
+    /// The numbers in the rules of checks that the site set.
+    #[serde(default)]
+    pub thresholds: Thresholds,
+    /// What only vCenter knows, as the administrator declared it.
+    #[serde(default)]
+    pub declared: Declared,
     /// All targets, in order.
     pub order: Vec<TargetId>,
     /// The targets that are new or reached in another way than before.
@@ -48,6 +56,9 @@ pub fn apply(model: &mut Model, new: Reconfigured) -> Vec<Effect> {
     model.options.look = new.look;
     model.options.offered = new.offered;
     model.options.settings = new.settings;
+    model.options.thresholds = new.thresholds;
+    model.options.declared = new.declared;
+    model.unjudged = true;
     let mut effects = Vec::new();
     let mut told = Vec::new();
     for id in new.closed {
@@ -140,6 +151,8 @@ mod tests {
                 keymaps: vec![Text::new("default")],
             },
             settings: Vec::new(),
+            thresholds: Thresholds::default(),
+            declared: Declared::default(),
             order: order.iter().map(|name| id(name)).collect(),
             opened: opened.collect(),
             closed: closed.iter().map(|name| id(name)).collect(),

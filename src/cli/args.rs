@@ -42,9 +42,9 @@ TARGET is a name of the inventory, an OpenSSH alias, user@host[:port], `local` f
 `offline:FILE` for what the script of `collector` or `snapshot --format json --out FILE` saved.
 A target that is named like a command is given after `--`: rdmascope -- doctor
 
-Exit status: 0 done; 1 findings, of `lint` from --fail-on on (errors, unless said otherwise) and of
-`doctor`; 2 wrong usage or configuration, or an output that cannot be written; 3 evidence
-incomplete. `explain` ends with 0 whatever it finds, and with 3 if it does not know an input or could not read all of it";
+Exit status: 0 done; 1 findings, of `check` and `lint` from --fail-on on (failures and errors, unless
+said otherwise) and of `doctor`, or differences of `diff`; 2 wrong usage or configuration, or an
+output that cannot be written; 3 evidence incomplete and nothing found. `explain` ends with 0 whatever it finds, and with 3 if it does not know an input or could not read all of it";
 
 const COLLECTOR_HELP: &str = "\
 From here to there and back:
@@ -136,6 +136,8 @@ pub enum Format {
     Json,
     /// SARIF 2.1.0 for code scanners; `lint` alone prints it.
     Sarif,
+    /// JUnit XML for test reports; `check` alone prints it.
+    Junit,
 }
 
 /// What to do.
@@ -145,6 +147,12 @@ pub enum Command {
     Demo(DemoArguments),
     /// Read everything once and print it
     Snapshot(SnapshotArguments),
+    /// Look at all targets, say what is wrong, why, how sure that is, and what helps
+    Check(CheckArguments),
+    /// List the checks with their rules and thresholds
+    Checks,
+    /// Say which settings differ between two snapshots, or between one and now
+    Diff(DiffArguments),
     /// Say what would go wrong with the configuration file of a VM, before it is powered on
     Lint(LintArguments),
     /// Say what a saved output, log, script or command line is, and what is wrong with it
@@ -218,6 +226,44 @@ pub struct SnapshotArguments {
     pub scenario: Option<String>,
 }
 
+/// What `check` takes.
+#[derive(Clone, Debug, Default, Args)]
+pub struct CheckArguments {
+    /// Targets to look at; without one, all of the inventory.
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<String>,
+    /// From which findings on the exit status is 1.
+    #[arg(long, value_enum, value_name = "STATUS", default_value_t = Grave::Fail)]
+    pub fail_on: Grave,
+    /// Look at the embedded lab in this scenario; targets are its machines then.
+    #[arg(long, value_name = "NAME")]
+    pub scenario: Option<String>,
+}
+
+/// From which findings on `check` ends with status 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Grave {
+    /// What works, but not as it should, too.
+    Warn,
+    /// What does not work.
+    #[default]
+    Fail,
+}
+
+/// What `diff` takes.
+#[derive(Clone, Debug, Args)]
+pub struct DiffArguments {
+    /// What `snapshot --format json --out FILE` wrote.
+    #[arg(value_name = "FILE")]
+    pub from: PathBuf,
+    /// Another such file, or `now` to read the same targets now.
+    #[arg(value_name = "FILE|now")]
+    pub to: PathBuf,
+    /// With `now`: the targets are machines of the embedded lab in this scenario.
+    #[arg(long, value_name = "NAME")]
+    pub scenario: Option<String>,
+}
+
 /// What `lint` takes.
 #[derive(Clone, Debug, Args)]
 pub struct LintArguments {
@@ -266,7 +312,7 @@ pub enum ConfigCommand {
 }
 
 /// Commands of the contract that are not built yet.
-const NOT_BUILT: [&str; 6] = ["diff", "check", "bench", "baseline", "tune", "checks"];
+const NOT_BUILT: [&str; 3] = ["bench", "baseline", "tune"];
 
 /// Reads the words of the command line. Help and version come as an error of their own kind, as clap has it.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
@@ -280,6 +326,9 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, cla
     }
     if arguments.global.format == Format::Sarif && !matches!(arguments.command, Some(Command::Lint(_))) {
         return fail(ErrorKind::ArgumentConflict, "--format sarif is printed by `lint` alone".to_owned());
+    }
+    if arguments.global.format == Format::Junit && !matches!(arguments.command, Some(Command::Check(_))) {
+        return fail(ErrorKind::ArgumentConflict, "--format junit is printed by `check` alone".to_owned());
     }
     if arguments.command.is_some() {
         if let Some(target) = arguments.targets.first() {
@@ -349,6 +398,11 @@ mod tests {
             panic!("a snapshot")
         };
         assert_eq!(snapshot.targets, ["demo", "check"]);
+        let Some(Command::Check(check)) = right("rdmascope check esx01 vm1 --fail-on warn --format junit").command
+        else {
+            panic!("a check")
+        };
+        assert_eq!((check.targets.len(), check.fail_on), (2, Grave::Warn));
     }
 
     #[test]
@@ -364,7 +418,10 @@ mod tests {
     fn what_is_not_built_or_misplaced_is_refused_by_name() {
         for (line, expected) in [
             ("rdmascope demo --list --seed 3", "cannot be used with"),
-            ("rdmascope check local", "the command `check` is not built yet"),
+            ("rdmascope bench a b", "the command `bench` is not built yet"),
+            ("rdmascope check --fail-on error", "invalid value 'error'"),
+            ("rdmascope diff a.json", "<FILE|now>"),
+            ("rdmascope snapshot --format junit", "--format junit is printed by `check` alone"),
             ("rdmascope --record f doctor", "--record FILE records a console; this command opens none"),
             ("rdmascope replay g --record f", "--record FILE records a console; this command opens none"),
             ("rdmascope doctor --format sarif", "--format sarif is printed by `lint` alone"),

@@ -6,7 +6,8 @@ use super::args::{Format, Global};
 use super::text::{Row, rows};
 use super::{Exit, Failure, library, output};
 use crate::config::settings::{Given, Name};
-use crate::config::{Kind, Settings, Target, Whence};
+use crate::config::{Kind, Rules, Settings, SiteThreshold, Suppression, Target, Whence};
+use crate::engine::rules;
 use crate::engine::settings::{self, Loaded};
 use crate::probe::privilege::Become;
 
@@ -29,12 +30,13 @@ pub fn show(global: &Global) -> Result<Exit, Failure> {
     let mut loaded = settings::load(global.config.as_deref())?;
     let mut defects = global.overlay(&mut loaded.configuration.settings).err().unwrap_or_default();
     defects.extend(library::unknown(&loaded.configuration.settings, &library::load(global)));
+    defects.extend(rules::thresholds(&loaded.configuration.rules).err().unwrap_or_default());
     if !defects.is_empty() {
         return Err(Failure::Usage(defects));
     }
     let text = match global.format {
         Format::Json => output::json(&document(&loaded))?,
-        Format::Text | Format::Sarif => text(&loaded),
+        Format::Text | Format::Sarif | Format::Junit => text(&loaded),
     };
     output::print(&text)?;
     Ok(Exit::Done)
@@ -47,6 +49,24 @@ struct Document {
     file_exists: bool,
     settings: Vec<ShownSetting>,
     targets: Vec<ShownTarget>,
+    thresholds: Vec<ShownThreshold>,
+    suppressions: Vec<ShownSuppression>,
+}
+
+#[derive(Serialize)]
+struct ShownThreshold {
+    key: String,
+    value: f64,
+    line: u32,
+}
+
+#[derive(Serialize)]
+struct ShownSuppression {
+    check: String,
+    target: Option<String>,
+    reason: String,
+    expires: Option<String>,
+    line: u32,
 }
 
 #[derive(Serialize)]
@@ -87,6 +107,8 @@ fn document(loaded: &Loaded) -> Document {
         file_exists: loaded.exists,
         settings: Name::ALL.into_iter().map(|name| shown_setting(&loaded.configuration.settings, name)).collect(),
         targets: loaded.configuration.inventory.targets.iter().map(shown_target).collect(),
+        thresholds: loaded.configuration.rules.thresholds.iter().map(shown_threshold).collect(),
+        suppressions: loaded.configuration.rules.suppressions.iter().map(shown_suppression).collect(),
     }
 }
 
@@ -132,6 +154,40 @@ fn shown_target(target: &Target) -> ShownTarget {
     }
 }
 
+fn shown_threshold(given: &SiteThreshold) -> ShownThreshold {
+    ShownThreshold { key: given.key.clone(), value: given.value, line: given.line }
+}
+
+fn shown_suppression(suppression: &Suppression) -> ShownSuppression {
+    ShownSuppression {
+        check: suppression.check.clone(),
+        target: suppression.target.clone(),
+        reason: suppression.reason.clone(),
+        expires: suppression.expires.map(|day| day.to_string()),
+        line: suppression.line,
+    }
+}
+
+/// What the site says about the checks, where it says something.
+fn rules_text(rules: &Rules) -> String {
+    let mut text = String::new();
+    if !rules.thresholds.is_empty() {
+        let row = |one: &SiteThreshold| Row::new(&one.key, &format!("{}  (line {})", one.value, one.line));
+        text.push_str("\nThresholds\n");
+        text.push_str(&rows(&rules.thresholds.iter().map(row).collect::<Vec<_>>(), 2));
+    }
+    if !rules.suppressions.is_empty() {
+        let row = |one: &Suppression| {
+            let target = one.target.as_ref().map_or(String::new(), |target| format!(" on {target}"));
+            let until = one.expires.map_or(String::new(), |day| format!(", until {day}"));
+            Row::new(&format!("{}{target}", one.check), &format!("{}{until}  (line {})", one.reason, one.line))
+        };
+        text.push_str("\nAccepted\n");
+        text.push_str(&rows(&rules.suppressions.iter().map(row).collect::<Vec<_>>(), 2));
+    }
+    text
+}
+
 fn text(loaded: &Loaded) -> String {
     let state = if loaded.exists { "" } else { " (not there: defaults)" };
     let mut text = format!("{}{state}\n\nSettings\n", loaded.path.display());
@@ -164,5 +220,6 @@ fn text(loaded: &Loaded) -> String {
         })
         .collect();
     text.push_str(&rows(&targets, 2));
+    text.push_str(&rules_text(&loaded.configuration.rules));
     text
 }

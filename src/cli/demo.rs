@@ -148,7 +148,7 @@ fn list(global: &Global) -> Result<Exit, Failure> {
                 })
                 .collect(),
         })?,
-        Format::Text | Format::Sarif => {
+        Format::Text | Format::Sarif | Format::Junit => {
             let room = scenarios().iter().map(|scenario| scenario.name.len()).max().unwrap_or(0);
             let mut text = String::new();
             for scenario in scenarios() {

@@ -67,7 +67,7 @@ pub fn run(global: &Global) -> Result<Exit, Failure> {
             verdict: worst,
             items: &items,
         })?,
-        Format::Text | Format::Sarif => text(&items),
+        Format::Text | Format::Sarif | Format::Junit => text(&items),
     };
     output::print(&text)?;
     Ok(if worst == Verdict::Problem { Exit::Findings } else { Exit::Done })

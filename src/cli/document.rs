@@ -339,7 +339,8 @@ fn is_unlimited(attribute: Attribute, value: &Value) -> bool {
     has_limit && *value == Value::Count(u64::MAX)
 }
 
-fn quantity(attribute: Attribute, value: &Value) -> String {
+/// A value in words, with its unit.
+pub(super) fn quantity(attribute: Attribute, value: &Value) -> String {
     if is_unlimited(attribute, value) {
         return "unlimited".to_owned();
     }
@@ -377,7 +378,8 @@ fn scaled(number: u64, step: u64, units: &[&str]) -> String {
     }
 }
 
-fn json_value(attribute: Attribute, value: &Value) -> serde_json::Value {
+/// A value as documents print it.
+pub(super) fn json_value(attribute: Attribute, value: &Value) -> serde_json::Value {
     if is_unlimited(attribute, value) {
         return "unlimited".into();
     }

@@ -76,7 +76,7 @@ pub fn run(global: &Global, files: &[PathBuf]) -> Result<Exit, Failure> {
     let complete = inputs.iter().all(|input| !input.kinds.is_empty() && input.problem.is_none());
     let text = match global.format {
         Format::Json => output::json(&Document { schema: "rdmascope.explain/1", inputs })?,
-        Format::Text | Format::Sarif => inputs.iter().map(text).collect::<Vec<_>>().join("\n"),
+        Format::Text | Format::Sarif | Format::Junit => inputs.iter().map(text).collect::<Vec<_>>().join("\n"),
     };
     output::print(&text)?;
     Ok(if complete { Exit::Done } else { Exit::Incomplete })

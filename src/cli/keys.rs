@@ -47,7 +47,7 @@ pub fn run(global: &Global) -> Result<Exit, Failure> {
             let (keymap, problems) = (name.clone(), library.problems.clone());
             output::json(&Document { schema: "rdmascope.keys/1", keymap, keymaps, keys: rows, problems })?
         }
-        Format::Text | Format::Sarif => {
+        Format::Text | Format::Sarif | Format::Junit => {
             let mut head = format!("Key maps\n{}", list_text(&keymaps));
             for problem in &library.problems {
                 let _ = writeln!(head, "  {problem}");

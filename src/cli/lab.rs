@@ -6,9 +6,10 @@ use super::{Failure, Session, library};
 use crate::app::Problem;
 use crate::config::error::suggestion;
 use crate::config::inventory::{Access, Links};
-use crate::config::{Defect, Inventory, Settings, Target};
+use crate::config::{Configuration, Declared, Defect, Inventory, Target};
+use crate::diagnose::check::Thresholds;
 use crate::engine::plan::TargetPlan;
-use crate::engine::{settings, targets};
+use crate::engine::{rules, settings, targets};
 use crate::fabric::Text;
 use crate::lab::scenario::{self, Scenario};
 use crate::lab::{Delays, Lab, Options, Timing};
@@ -36,6 +37,11 @@ impl Subject {
         let lab = start(&options)?;
         session.targets = chosen(&lab, words)?;
         Ok(Self { session, lab: Some((lab, scenario)) })
+    }
+
+    /// True if the targets are in the lab.
+    pub fn is_lab(&self) -> bool {
+        self.lab.is_some()
     }
 
     /// How each target is reached, in their order.
@@ -91,16 +97,22 @@ pub fn start(options: &Options) -> Result<Lab, Failure> {
 /// A session without targets. The lab needs no configuration, so it also works where there can be none.
 pub fn session(global: &Global) -> Result<Session, Failure> {
     let nowhere = global.config.is_none() && settings::path(None).is_err();
-    let mut settings =
-        if nowhere { Settings::default() } else { settings::load(global.config.as_deref())?.configuration.settings };
+    let configuration =
+        if nowhere { Configuration::default() } else { settings::load(global.config.as_deref())?.configuration };
+    let Configuration { mut settings, rules, .. } = configuration;
     let mut defects = global.overlay(&mut settings).err().unwrap_or_default();
+    let thresholds = rules::thresholds(&rules).unwrap_or_else(|wrong| {
+        defects.extend(wrong);
+        Thresholds::default()
+    });
     let library = library::load(global);
     defects.extend(library::unknown(&settings, &library));
     if !defects.is_empty() {
         return Err(Failure::Usage(defects));
     }
-    let inventory = Inventory::default();
-    Ok(Session { global: global.clone(), settings, inventory, words: Vec::new(), targets: Vec::new(), library })
+    let (inventory, words, targets) = (Inventory::default(), Vec::new(), Vec::new());
+    let declared = Declared::default();
+    Ok(Session { global: global.clone(), settings, inventory, rules, declared, thresholds, words, targets, library })
 }
 
 /// The machines of the lab that the words name; all without one.

@@ -1,10 +1,13 @@
 //! The command line: one file a subcommand, and the exit statuses that scripts rely on.
 
 pub mod args;
+pub mod check;
+pub mod checks;
 pub mod collector;
 pub mod config;
 pub mod console;
 pub mod demo;
+pub mod diff;
 pub mod doctor;
 pub mod document;
 pub mod explain;
@@ -25,9 +28,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::config::{Defect, Defects, Inventory, Settings, Target, Whence, target};
+use crate::config::{Configuration, Declared, Defect, Defects, Inventory, Rules, Settings, Target, Whence, target};
+use crate::diagnose::check::Thresholds;
 use crate::engine::openssh::HostResolver;
-use crate::engine::settings;
+use crate::engine::{rules, settings};
 use crate::fabric::text::clean_line;
 use crate::tui::library::Library;
 
@@ -83,6 +87,12 @@ pub struct Session {
     pub settings: Settings,
     /// All targets that the configuration lists.
     pub inventory: Inventory,
+    /// What the configuration says about the checks.
+    pub rules: Rules,
+    /// What it declares of what only vCenter knows.
+    pub declared: Declared,
+    /// The numbers that it sets for them.
+    pub thresholds: Thresholds,
     /// The words that chose them.
     pub words: Vec<String>,
     /// The targets that were chosen, at least one, each name once.
@@ -95,8 +105,12 @@ impl Session {
     /// Reads the configuration and finds the targets that `words` mean.
     pub fn open(global: &Global, words: &[String]) -> Result<Self, Failure> {
         let loaded = settings::load(global.config.as_deref())?;
-        let (mut settings, inventory) = (loaded.configuration.settings, loaded.configuration.inventory);
+        let Configuration { mut settings, inventory, rules, declared } = loaded.configuration;
         let mut defects = global.overlay(&mut settings).err().unwrap_or_default();
+        let thresholds = rules::thresholds(&rules).unwrap_or_else(|wrong| {
+            defects.extend(wrong);
+            Thresholds::default()
+        });
         if let Some(path) = openssh_file(global, &settings) {
             defects.extend(settings::ssh_config_defect(&path, &said_by(&settings.ssh_config.whence)));
         }
@@ -109,7 +123,8 @@ impl Session {
         if !defects.is_empty() {
             return Err(Failure::Usage(defects));
         }
-        Ok(Self { global: global.clone(), settings, inventory, words: words.to_vec(), targets, library })
+        let words = words.to_vec();
+        Ok(Self { global: global.clone(), settings, inventory, rules, declared, thresholds, words, targets, library })
     }
 
     /// Time between two samples.
@@ -206,6 +221,9 @@ fn dispatch(arguments: &Arguments) -> Result<Exit, Failure> {
         None => console::run(&Session::open(global, &arguments.targets)?),
         Some(Command::Demo(demo)) => demo::run(global, demo),
         Some(Command::Snapshot(snapshot)) => snapshot::run(global, snapshot),
+        Some(Command::Check(check)) => check::run(global, check),
+        Some(Command::Checks) => checks::run(global),
+        Some(Command::Diff(diff)) => diff::run(global, diff),
         Some(Command::Lint(lint)) => lint::run(global, lint),
         Some(Command::Replay { file }) => replay::run(global, file),
         Some(Command::Collector) => collector::run(),

@@ -66,7 +66,7 @@ pub(super) fn collect(subject: &Subject) -> Result<Result<Collected, i32>, Failu
 pub fn deliver(collected: &Collected, format: Format, out: Option<&Path>) -> Result<Exit, Failure> {
     let text = match format {
         Format::Json => output::json(&collected.document())?,
-        Format::Text | Format::Sarif => collected.text(),
+        Format::Text | Format::Sarif | Format::Junit => collected.text(),
     };
     match out {
         Some(path) if path.as_os_str() != "-" => {

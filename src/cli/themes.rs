@@ -90,7 +90,7 @@ pub fn run(global: &Global) -> Result<Exit, Failure> {
             let problems = library.problems.clone();
             output::json(&Document { schema: "rdmascope.themes/1", themes, roles, problems })?
         }
-        Format::Text | Format::Sarif => {
+        Format::Text | Format::Sarif | Format::Junit => {
             let coloured = std::io::stdout().is_terminal() && tui::colours_wanted();
             let mut text = format!("Themes\n{}", list_text(&themes));
             for problem in &library.problems {

@@ -2,12 +2,15 @@
 //! are started anew when their host fails, and the names of port groups. The administrator may declare them; checks compare
 //! them with where VMs run.
 
+use serde::{Deserialize, Serialize};
+
 use super::error::{quoted, suggestion};
 use super::inventory::{Inventory, Kind};
 use super::reader::{Item, Key, Reader};
 
 /// What a rule asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum RuleKind {
     /// All of its VMs run on one host.
     KeepTogether,
@@ -32,7 +35,7 @@ impl RuleKind {
 }
 
 /// One rule of DRS.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rule {
     /// What it asks for.
     pub kind: RuleKind,
@@ -45,7 +48,7 @@ pub struct Rule {
 }
 
 /// The name of a port group of a distributed switch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortGroup {
     /// Its key, as hosts know it: `dvportgroup-117201`.
     pub key: String,
@@ -54,7 +57,7 @@ pub struct PortGroup {
 }
 
 /// Everything that was declared.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Declared {
     /// Rules of DRS, in the order of the file.
     pub rules: Vec<Rule>,
@@ -281,14 +284,38 @@ mod tests {
     fn what_is_wrong_is_told_with_its_line() {
         for (text, expected) in [
             ("[drs]\nkind = \"x\"\n", "c.toml:7: this is written as [[drs]], with two brackets on each side"),
-            ("[[drs]]\nvms = [\"a\", \"b\"]\n", "c.toml:7: this rule has no \"kind\", one of keep-together, keep-apart"),
-            ("[[drs]]\nkind = \"keep-appart\"\nvms = [\"a\", \"b\"]\n", "c.toml:8: unknown kind \"keep-appart\" of a rule; did you mean \"keep-apart\"?"),
-            ("[[drs]]\nkind = \"keep-apart\"\nvms = [\"a\"]\n", "c.toml:7: a rule of kind \"keep-apart\" needs at least 2 of \"vms\""),
-            ("[[drs]]\nkind = \"must-run-on\"\nvms = [\"a\"]\n", "c.toml:7: a rule of kind \"must-run-on\" needs \"hosts\""),
-            ("[[drs]]\nkind = \"must-run-on\"\nvms = [\"a\"]\nhosts = [\"esx-1\"]\n", "c.toml:10: \"hosts\" names \"esx-1\", which is no target; did you mean \"esx-01\"?"),
-            ("[[drs]]\nkind = \"must-run-on\"\nvms = [\"a\"]\nhosts = [\"vm\"]\n", "c.toml:10: \"hosts\" must name targets of kind \"esxi\"; \"vm\" is linux"),
-            ("[[drs]]\nkind = \"keep-apart\"\nvms = [\"a\", \"b\"]\nhosts = [\"esx-01\"]\n", "c.toml:10: \"hosts\" belongs to rules of kind \"must-run-on\" only"),
-            ("[[drs]]\nkind = \"keep-apart\"\nvm = [\"a\", \"b\"]\n", "c.toml:9: unknown key \"vm\" in [[drs]]; did you mean \"vms\"?"),
+            (
+                "[[drs]]\nvms = [\"a\", \"b\"]\n",
+                "c.toml:7: this rule has no \"kind\", one of keep-together, keep-apart",
+            ),
+            (
+                "[[drs]]\nkind = \"keep-appart\"\nvms = [\"a\", \"b\"]\n",
+                "c.toml:8: unknown kind \"keep-appart\" of a rule; did you mean \"keep-apart\"?",
+            ),
+            (
+                "[[drs]]\nkind = \"keep-apart\"\nvms = [\"a\"]\n",
+                "c.toml:7: a rule of kind \"keep-apart\" needs at least 2 of \"vms\"",
+            ),
+            (
+                "[[drs]]\nkind = \"must-run-on\"\nvms = [\"a\"]\n",
+                "c.toml:7: a rule of kind \"must-run-on\" needs \"hosts\"",
+            ),
+            (
+                "[[drs]]\nkind = \"must-run-on\"\nvms = [\"a\"]\nhosts = [\"esx-1\"]\n",
+                "c.toml:10: \"hosts\" names \"esx-1\", which is no target; did you mean \"esx-01\"?",
+            ),
+            (
+                "[[drs]]\nkind = \"must-run-on\"\nvms = [\"a\"]\nhosts = [\"vm\"]\n",
+                "c.toml:10: \"hosts\" must name targets of kind \"esxi\"; \"vm\" is linux",
+            ),
+            (
+                "[[drs]]\nkind = \"keep-apart\"\nvms = [\"a\", \"b\"]\nhosts = [\"esx-01\"]\n",
+                "c.toml:10: \"hosts\" belongs to rules of kind \"must-run-on\" only",
+            ),
+            (
+                "[[drs]]\nkind = \"keep-apart\"\nvm = [\"a\", \"b\"]\n",
+                "c.toml:9: unknown key \"vm\" in [[drs]]; did you mean \"vms\"?",
+            ),
             ("[ha]\nrestarts = []\n", "c.toml:8: unknown key \"restarts\" in [ha]; did you mean \"restart\"?"),
             ("[[port_group]]\nkey = \"dvportgroup-1\"\n", "c.toml:7: this port group has no \"name\""),
         ] {

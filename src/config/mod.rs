@@ -6,6 +6,7 @@ pub mod error;
 pub mod inventory;
 pub mod openssh;
 mod reader;
+pub mod rules;
 pub mod sample;
 pub mod settings;
 pub mod target;
@@ -15,12 +16,13 @@ pub use address::Address;
 pub use declared::Declared;
 pub use error::{Defect, Defects};
 pub use inventory::{Access, Inventory, Kind, Links, Target};
+pub use rules::{Rules, SiteThreshold, Suppression};
 pub use settings::{GlyphSet, Setting, Settings, Whence};
 
 use reader::Reader;
 
 /// All that the configuration file says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Configuration {
     /// How the program looks and behaves.
     pub settings: Settings,
@@ -28,6 +30,8 @@ pub struct Configuration {
     pub inventory: Inventory,
     /// What only vCenter knows, as the administrator declares it.
     pub declared: Declared,
+    /// What the site says about the checks.
+    pub rules: Rules,
 }
 
 impl Configuration {
@@ -42,12 +46,16 @@ impl Configuration {
             {
                 continue;
             }
-            if key.get_ref() == "target" {
-                configuration.inventory = Inventory::read(&mut reader, key, item);
-            } else {
-                let settings = settings::Name::ALL.into_iter().map(settings::Name::key);
-                let known: Vec<&str> = settings.chain(["target"]).chain(declared::KEYS).collect();
-                reader.unknown_key(key, "", &known);
+            match key.get_ref().as_ref() {
+                "target" => configuration.inventory = Inventory::read(&mut reader, key, item),
+                "thresholds" => configuration.rules.read_thresholds(&mut reader, item),
+                "suppress" => configuration.rules.read_suppressions(&mut reader, key, item),
+                _ => {
+                    let others = ["target", "thresholds", "suppress"];
+                    let settings = settings::Name::ALL.into_iter().map(settings::Name::key);
+                    let known: Vec<&str> = settings.chain(others).chain(declared::KEYS).collect();
+                    reader.unknown_key(key, "", &known);
+                }
             }
         }
         Declared::check_hosts(&mut reader, &host_places, &configuration.inventory);

@@ -44,6 +44,11 @@ impl<'t> Reader<'t> {
         u32::try_from(self.line_starts.partition_point(|start| *start <= offset)).unwrap_or(u32::MAX)
     }
 
+    /// The file, as the user knows it.
+    pub(super) fn place(&self) -> &str {
+        self.place
+    }
+
     /// Notes that something at `offset` is wrong.
     pub(super) fn defect(&mut self, offset: usize, what: impl Into<String>) {
         let line = self.line(offset);
@@ -115,6 +120,48 @@ impl<'t> Reader<'t> {
             self.wrong_type(name, item, "a whole number that is not negative");
         }
         number
+    }
+
+    /// A number that is not negative, with its unit where one is written: `5`, `0.5`, `"30 seconds"`.
+    pub(super) fn quantity(&mut self, name: &str, item: &Item<'_>) -> Option<(f64, Option<String>)> {
+        let text = match item.get_ref() {
+            DeValue::Integer(number) => {
+                let number = i64::from_str_radix(&number.as_str().replace('_', ""), number.radix());
+                number.map(|number| number.to_string()).unwrap_or_default()
+            }
+            DeValue::Float(number) => number.as_str().replace('_', ""),
+            DeValue::String(text) => text.to_string(),
+            _ => String::new(),
+        };
+        let (number, unit) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
+        match number.parse::<f64>().ok().filter(|number| number.is_finite()) {
+            Some(number) if number < 0.0 => {
+                self.defect(item.span().start, format!("{} must not be negative", quoted(name)));
+                None
+            }
+            Some(number) => Some((number, Some(unit.trim().to_owned()).filter(|unit| !unit.is_empty()))),
+            None => {
+                let found = shown(item.get_ref());
+                let what =
+                    format!("{} must be a number, or a number and its unit in quotes, not {found}", quoted(name));
+                self.defect(item.span().start, what);
+                None
+            }
+        }
+    }
+
+    /// A day: `2027-01-31`, in quotes or without.
+    pub(super) fn date(&mut self, name: &str, item: &Item<'_>) -> Option<jiff::civil::Date> {
+        let text = match item.get_ref() {
+            DeValue::Datetime(moment) => moment.to_string(),
+            DeValue::String(text) => text.to_string(),
+            _ => String::new(),
+        };
+        let day = (text.len() == 10).then(|| text.parse().ok()).flatten();
+        if day.is_none() {
+            self.wrong_type(name, item, "a day, 2027-01-31");
+        }
+        day
     }
 
     /// A list of labels.

@@ -99,6 +99,22 @@ pub const SAMPLE: &str = r###"## Configuration of rdmascope. Lines that begin wi
 # [[port_group]]
 # key = "dvportgroup-117201"
 # name = "dpg-rdma"
+## Numbers in the rules of checks; `rdmascope checks` lists the keys with what they mean and what holds unless set. A number
+## stands alone, or with its unit in quotes.
+
+# [thresholds]
+
+## Findings of `rdmascope check` that are known here and accepted: they are shown apart with their reason, and do not count.
+## check    id of the check, as `rdmascope checks` lists it
+## target   on this target only; on all without it
+## reason   why; shown with the finding
+## expires  the last day on which it holds, in UTC; for ever without it
+
+# [[suppress]]
+# check = "host.pvrdma-ruleset"
+# target = "esx-01"
+# reason = "opened by the firewall team in the next window"
+# expires = 2026-12-31
 "###;
 
 /// The sample with its examples in force: for tests.
@@ -133,6 +149,9 @@ mod tests {
         assert!(found.declared.restart.is_some());
         let alias = found.inventory.get("gpu-vm-02").and_then(|target| target.address.clone()).expect("the name");
         assert_eq!(alias.to_string(), "gpu-vm-02");
+        let [accepted] = &found.rules.suppressions[..] else { panic!("{:?}", found.rules) };
+        assert_eq!((accepted.check.as_str(), accepted.target.as_deref()), ("host.pvrdma-ruleset", Some("esx-01")));
+        assert!(accepted.expires.is_some());
     }
 
     #[test]

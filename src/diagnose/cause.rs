@@ -1,11 +1,13 @@
 //! From findings to causes: a cause is a finding that no other one explains; what it explains is folded under it. Causes
-//! rank by how sure they are, then by how much speaks for them.
+//! rank by how sure they are, then by how much speaks for them. Where two probes tell different things of a fact that a
+//! finding stands on, that is shown, and nothing is proved by it.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use super::check::{Check, Judged};
+use super::check::{Check, Exhibit, Judged};
 use super::finding::{Confidence, Status};
-use crate::fabric::EntityId;
+use crate::fabric::{Attribute, EntityId, Fabric, Value};
 
 /// What one check said of one subject.
 #[derive(Clone, Debug)]
@@ -17,24 +19,14 @@ pub struct Found {
 }
 
 impl Found {
-    fn is_trouble(&self) -> bool {
+    /// True for what does not work, or not as it should.
+    pub fn is_trouble(&self) -> bool {
         matches!(self.judged.status, Status::Fail | Status::Warn)
     }
 
     /// The subject and everything on whose way it stands.
     fn places(&self) -> impl Iterator<Item = &EntityId> {
         std::iter::once(&self.judged.subject).chain(&self.judged.reaches)
-    }
-
-    /// True if this one says why the other is so: the catalogue knows that the one check explains the other, and both speak
-    /// of something that they share.
-    fn explains(&self, other: &Self) -> bool {
-        self.check.explains.contains(&other.check.id) && self.shares_a_place(other)
-    }
-
-    fn shares_a_place(&self, other: &Self) -> bool {
-        let own: BTreeSet<&EntityId> = self.places().collect();
-        other.places().any(|place| own.contains(place))
     }
 }
 
@@ -47,6 +39,17 @@ pub struct Cause {
     pub symptoms: Vec<Found>,
 }
 
+/// A fact of which two probes tell different things, and on which a finding stands.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Contradiction {
+    /// Of what.
+    pub about: EntityId,
+    /// Which property.
+    pub attribute: Attribute,
+    /// What each probe says.
+    pub opinions: Vec<Exhibit>,
+}
+
 /// What all checks together say.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnosis {
@@ -54,20 +57,31 @@ pub struct Diagnosis {
     pub causes: Vec<Cause>,
     /// All other findings: what passed, what is worth knowing, what could not be told.
     pub rest: Vec<Found>,
+    /// Facts under the findings of which two probes tell different things.
+    pub contradictions: Vec<Contradiction>,
+}
+
+impl Diagnosis {
+    /// All findings: causes, each with its symptoms, then the rest.
+    pub fn findings(&self) -> impl Iterator<Item = &Found> {
+        let causes = self.causes.iter().flat_map(|cause| std::iter::once(&cause.found).chain(&cause.symptoms));
+        causes.chain(&self.rest)
+    }
 }
 
 /// Sorts findings into causes, symptoms and the rest.
-pub fn diagnose(found: Vec<Found>) -> Diagnosis {
-    let (troubles, rest): (Vec<Found>, Vec<Found>) = found.into_iter().partition(Found::is_trouble);
-    // The surest explains first; a circle of explanations has a first one, which then is the cause.
-    let mut order: Vec<usize> = (0..troubles.len()).collect();
-    order.sort_by(|&one, &other| rank(&troubles[one]).cmp(&rank(&troubles[other])).then(one.cmp(&other)));
-    let mut parent: Vec<Option<usize>> = vec![None; troubles.len()];
-    for &symptom in &order {
-        parent[symptom] = order.iter().copied().find(|&cause| {
-            cause != symptom && troubles[cause].explains(&troubles[symptom]) && root(&parent, cause) != symptom
-        });
+pub fn diagnose(found: Vec<Found>, fabric: &Fabric) -> Diagnosis {
+    let (mut troubles, rest): (Vec<Found>, Vec<Found>) = found.into_iter().partition(Found::is_trouble);
+    let contradictions = doubt(&mut troubles, fabric);
+    // What is proved has nothing against it.
+    for found in &mut troubles {
+        if found.judged.confidence == Confidence::Proved && !found.judged.against.is_empty() {
+            found.judged.confidence = Confidence::Likely;
+        }
     }
+    let mut order: Vec<usize> = (0..troubles.len()).collect();
+    order.sort_by_key(|&index| (rank(&troubles[index]), index));
+    let parent = parents(&troubles, &order);
     let mut causes: Vec<Cause> = Vec::new();
     let mut at = vec![None; troubles.len()];
     for &index in &order {
@@ -84,7 +98,26 @@ pub fn diagnose(found: Vec<Found>) -> Diagnosis {
         }
     }
     causes.sort_by_key(rank_with_symptoms);
-    Diagnosis { causes, rest }
+    Diagnosis { causes, rest, contradictions }
+}
+
+/// For each finding the one that explains it, if one does: the surest that can. `order` has the surest first.
+fn parents(troubles: &[Found], order: &[usize]) -> Vec<Option<usize>> {
+    let places: Vec<BTreeSet<&EntityId>> = troubles.iter().map(|found| found.places().collect()).collect();
+    let explains = |cause: usize, symptom: usize| {
+        troubles[cause].check.explains.contains(&troubles[symptom].check.id)
+            && !places[cause].is_disjoint(&places[symptom])
+    };
+    let mut parent: Vec<Option<usize>> = vec![None; troubles.len()];
+    // In a circle of explanations the surest one is the cause: it is asked last who explains it, and by then the others
+    // lead back to it.
+    for &symptom in order.iter().rev() {
+        parent[symptom] = order
+            .iter()
+            .copied()
+            .find(|&cause| cause != symptom && explains(cause, symptom) && root(&parent, cause) != symptom);
+    }
+    parent
 }
 
 /// The one at the end of a chain of explanations.
@@ -97,7 +130,7 @@ fn root(parent: &[Option<usize>], mut index: usize) -> usize {
 
 /// Less comes first: by how sure it is, then failures before warnings, then by how much speaks for it, then by how little
 /// against it.
-type Rank = (u8, u8, std::cmp::Reverse<usize>, usize);
+type Rank = (u8, u8, Reverse<usize>, usize);
 
 fn rank(found: &Found) -> Rank {
     let confidence = match found.judged.confidence {
@@ -106,12 +139,74 @@ fn rank(found: &Found) -> Rank {
         Confidence::Possible => 2,
     };
     let status = u8::from(found.judged.status != Status::Fail);
-    (confidence, status, std::cmp::Reverse(found.judged.evidence.len()), found.judged.against.len())
+    (confidence, status, Reverse(items(&found.judged.evidence)), items(&found.judged.against))
+}
+
+/// How many items there are; the same fact named twice is one.
+fn items(exhibits: &[Exhibit]) -> usize {
+    let facts: BTreeSet<_> = exhibits.iter().map(|one| (&one.about, one.attribute, &one.by)).collect();
+    facts.len()
 }
 
 /// A cause is as grave as the worst that it explains, and what it explains speaks for it.
 fn rank_with_symptoms(cause: &Cause) -> Rank {
-    let (confidence, status, std::cmp::Reverse(items), against) = rank(&cause.found);
+    let (confidence, status, Reverse(items), against) = rank(&cause.found);
     let worst = cause.symptoms.iter().map(|symptom| rank(symptom).1).min().unwrap_or(status).min(status);
-    (confidence, worst, std::cmp::Reverse(items + cause.symptoms.len()), against)
+    (confidence, worst, Reverse(items + cause.symptoms.len()), against)
 }
+
+/// Looks whether another probe contradicts a fact that a finding stands on: its word then speaks against the finding.
+fn doubt(troubles: &mut [Found], fabric: &Fabric) -> Vec<Contradiction> {
+    let mut contradictions = BTreeSet::new();
+    for found in troubles {
+        for exhibit in found.judged.evidence.clone() {
+            let Some(attribute) = exhibit.attribute.filter(|_| exhibit.by.is_none()) else { continue };
+            let Some(believed) = fabric.reading(&exhibit.about, attribute) else { continue };
+            let opinions = fabric.opinions(&exhibit.about, attribute);
+            let others = opinions.iter().filter(|(_, other)| match (believed.state.known(), other.state.known()) {
+                (Some(believed), Some(other)) => differ(believed, other),
+                _ => false,
+            });
+            let said: Vec<Exhibit> = others
+                .map(|(probe, reading)| {
+                    let value = reading.state.known().map(ToString::to_string).unwrap_or_default();
+                    let says = format!("{probe} says {} {value}", attribute.label());
+                    Exhibit::of_probe(&exhibit.about, attribute, probe, says)
+                })
+                .collect();
+            if said.is_empty() {
+                continue;
+            }
+            for one in &said {
+                if !found.judged.against.contains(one) {
+                    found.judged.against.push(one.clone());
+                }
+            }
+            if found.judged.decide.is_empty() {
+                found.judged.decide =
+                    format!("two probes disagree on {} of {}; read both again", attribute.label(), exhibit.about);
+            }
+            let believed = opinions.iter().find(|(_, reading)| reading.source == believed.source).map(|(probe, _)| {
+                Exhibit::of_probe(&exhibit.about, attribute, probe, format!("{probe} says: {}", exhibit.says))
+            });
+            let opinions = believed.into_iter().chain(said).collect();
+            contradictions.insert(Contradiction { about: exhibit.about.clone(), attribute, opinions });
+        }
+    }
+    contradictions.into_iter().collect()
+}
+
+/// True if two values of one property cannot both be right. Values of different shapes are worded differently only.
+fn differ(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Text(one), Value::Text(other)) => !one.trim().eq_ignore_ascii_case(other.trim()),
+        (Value::List(one), Value::List(other)) => {
+            let sorted = |list: &[crate::fabric::Text]| list.iter().cloned().collect::<BTreeSet<_>>();
+            sorted(one) != sorted(other)
+        }
+        _ => std::mem::discriminant(one) == std::mem::discriminant(other) && one != other,
+    }
+}
+
+#[cfg(test)]
+mod tests;

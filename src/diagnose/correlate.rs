@@ -210,6 +210,7 @@ pub fn before(events: &[Event], judged: &Judged, window: Duration) -> Vec<Exhibi
             is_before.then(|| Exhibit {
                 about: event.about.clone(),
                 attribute: event.attribute,
+                by: None,
                 says: format!(
                     "{} on {}, {} before: {} ({})",
                     event.says,
@@ -246,6 +247,7 @@ pub fn weigh(scene: &Scene<'_>, diagnosis: &mut Diagnosis) {
                     late.push(Exhibit {
                         about: event.about.clone(),
                         attribute: event.attribute,
+                        by: None,
                         says: format!("{} on {}, {} before this", event.says, event.about.target, seconds(by)),
                     });
                 }
@@ -335,8 +337,11 @@ mod tests {
             "hpc-b",
             &[
                 says("linux.uptime", UPTIME),
-                says("linux.dmesg", "[  990.000000] NVRM: Xid (PCI:0000:03:00): 79, GPU has fallen off the bus.\n\
-                                     [  999.500000] mlx5_core 0000:13:00.0 ens224np0: Link down\n"),
+                says(
+                    "linux.dmesg",
+                    "[  990.000000] NVRM: Xid (PCI:0000:03:00): 79, GPU has fallen off the bus.\n\
+                                     [  999.500000] mlx5_core 0000:13:00.0 ens224np0: Link down\n",
+                ),
             ],
         );
         let target = TargetId::new("hpc-b");
@@ -347,13 +352,13 @@ mod tests {
         };
         let joined = site.joined();
         let cause = Cause { found: found(999_500_000), symptoms: vec![found(990_000_000)] };
-        let mut diagnosis = Diagnosis { causes: vec![cause], rest: Vec::new() };
+        let mut diagnosis = Diagnosis { causes: vec![cause], ..Diagnosis::default() };
         weigh(&site.scene(&joined), &mut diagnosis);
         let judged = &diagnosis.causes[0].found.judged;
         assert_eq!((judged.against.len(), judged.confidence), (1, Confidence::Likely), "{judged:#?}");
         // The other way round nothing speaks against it.
         let cause = Cause { found: found(990_000_000), symptoms: vec![found(999_500_000)] };
-        let mut diagnosis = Diagnosis { causes: vec![cause], rest: Vec::new() };
+        let mut diagnosis = Diagnosis { causes: vec![cause], ..Diagnosis::default() };
         weigh(&site.scene(&joined), &mut diagnosis);
         assert_eq!(diagnosis.causes[0].found.judged.confidence, Confidence::Proved);
     }
@@ -363,9 +368,11 @@ mod tests {
         let counter = Entity::Counter { of: "mlx5_0".into(), name: "out_of_sequence".into() };
         let plain = Entity::Counter { of: "mlx5_0".into(), name: "port_xmit_data".into() };
         let target = TargetId::new("hpc-b");
-        let site = queue_pair_site(UPTIME)
-            .moved(EntityId::new(&target, counter), 12, 30)
-            .moved(EntityId::new(&target, plain), 12, 30);
+        let site = queue_pair_site(UPTIME).moved(EntityId::new(&target, counter), 12, 30).moved(
+            EntityId::new(&target, plain),
+            12,
+            30,
+        );
         let found: Vec<Event> = events_of(&site).into_iter().filter(|event| event.attribute.is_none()).collect();
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].timing, Timing::Within(Duration::from_secs(30)));

@@ -1,6 +1,9 @@
 //! What a check said, as every document shows it: each exhibit becomes the target, the command, the time and the line that
 //! it was read from.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use super::cause::Found;
 use super::check::Exhibit;
 use super::finding::{Evidence, Finding};
@@ -13,6 +16,12 @@ const EXCERPT: usize = 200;
 pub trait Raw {
     /// The observation, if its text is at hand.
     fn observation(&self, reference: &ObservationRef) -> Option<&Observation>;
+}
+
+impl Raw for BTreeMap<ObservationRef, Arc<Observation>> {
+    fn observation(&self, reference: &ObservationRef) -> Option<&Observation> {
+        self.get(reference).map(|observation| &**observation)
+    }
 }
 
 /// What a check said as a finding of a document.
@@ -55,6 +64,10 @@ pub fn evidence(exhibit: &Exhibit, fabric: &Fabric, raw: &dyn Raw) -> Evidence {
 
 /// The reading that an exhibit stands on: of its property, else the first one of the thing that has a line.
 pub fn reading_of<'a>(exhibit: &Exhibit, fabric: &'a Fabric) -> Option<&'a Reading<Value>> {
+    if let (Some(attribute), Some(probe)) = (exhibit.attribute, &exhibit.by) {
+        let mut opinions = fabric.opinions(&exhibit.about, attribute).into_iter();
+        return opinions.find(|(by, _)| *by == probe).map(|(_, reading)| reading);
+    }
     if let Some(attribute) = exhibit.attribute {
         return fabric.reading(&exhibit.about, attribute);
     }

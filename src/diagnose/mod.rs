@@ -4,6 +4,7 @@
 pub mod cause;
 pub mod check;
 pub mod correlate;
+pub mod difference;
 pub mod document;
 // Messages are put together piece by piece, and keys are no file names.
 #[allow(clippy::format_push_string, clippy::if_not_else, clippy::case_sensitive_file_extension_comparisons)]

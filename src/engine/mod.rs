@@ -1,13 +1,16 @@
 //! Runs what the pure floors only describe: pollers, effects and the clock; reads configuration, asks OpenSSH, writes
 //! files. Used alike by screen, command line and tests.
 
+mod again;
 mod change;
+pub mod examined;
 pub mod offline;
 pub mod once;
 pub mod openssh;
 pub mod plan;
 pub mod program;
 pub mod questions;
+pub mod rules;
 pub mod run;
 pub mod settings;
 pub mod targets;

@@ -7,6 +7,7 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
+use super::again;
 use super::offline::{self, Saved};
 use super::plan::{Options, TargetPlan, Way};
 use crate::app::Problem;
@@ -51,6 +52,10 @@ pub struct Collected {
     pub incomplete: Option<Problem>,
     /// One report for each probe of a target that was reached, in the order of the probes.
     pub reports: Vec<Report>,
+    /// The counters once more, some seconds later, where that was asked for: one report for each probe that counts.
+    pub again: Vec<Report>,
+    /// By how many milliseconds its clock is ahead of ours, and by how much that may be wrong; measured with the counters.
+    pub clock: Option<(i64, u64)>,
 }
 
 /// How a collection ended.
@@ -109,16 +114,30 @@ async fn collect(plan: TargetPlan, options: &Options) -> Collected {
         }
         Way::Refused(problem) => unreached(id, problem),
         Way::Saved(path) => match offline::read(&id, &path, options).await {
-            Ok(Saved { system, words, incomplete, reports, .. }) => {
-                Collected { target: id, system, reached: Ok(words), incomplete, reports }
-            }
+            Ok(Saved { system, words, incomplete, reports, .. }) => Collected {
+                target: id,
+                system,
+                reached: Ok(words),
+                incomplete,
+                reports,
+                again: Vec::new(),
+                clock: None,
+            },
             Err(problem) => unreached(id, problem),
         },
     }
 }
 
 fn unreached(target: TargetId, problem: Problem) -> Collected {
-    Collected { target, system: System::Unknown, reached: Err(problem), incomplete: None, reports: vec![] }
+    Collected {
+        target,
+        system: System::Unknown,
+        reached: Err(problem),
+        incomplete: None,
+        reports: Vec::new(),
+        again: Vec::new(),
+        clock: None,
+    }
 }
 
 async fn over(target: TargetId, is_local: bool, connector: &impl Connector, options: &Options) -> Collected {
@@ -164,6 +183,11 @@ async fn over(target: TargetId, is_local: bool, connector: &impl Connector, opti
     };
     let (RoundEnd { result, unread, .. }, mut reports) = tokio::join!(reading, gathering);
     reports.extend(link.news(&target, &sequence).into_iter().map(|news| news.report));
+    let (mut again, mut clock) = (Vec::new(), None);
+    if let (Some(after), Ok(())) = (options.again, &result) {
+        again = again::counters(&link, &target, &sequence, probes, &reports, after).await;
+        clock = again::clock(&link, &target, &sequence).await;
+    }
     link.close().await;
     let mut incomplete = None;
     if let Err(error) = result {
@@ -179,7 +203,7 @@ async fn over(target: TargetId, is_local: bool, connector: &impl Connector, opti
     }
     let place = |report: &Report| probes.iter().position(|probe| probe.name == report.probe.as_str());
     reports.sort_by_key(place);
-    Collected { target, system, reached: Ok(via), incomplete, reports }
+    Collected { target, system, reached: Ok(via), incomplete, reports, again, clock }
 }
 
 /// Reads the probes of an ESXi host, a few at a time: all of them at once would take longer than a batch may.

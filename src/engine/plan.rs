@@ -67,6 +67,16 @@ pub struct Options {
     pub sparing: Sparing,
     /// Where changes of targets are noted; without it nothing is changed.
     pub audit: Option<Audit>,
+    /// Where one collection is enough: how long after the first read of counters they are read once more, if at all.
+    pub again: Option<Duration>,
+}
+
+impl Options {
+    /// What checks want to know: everything, and counters a second time, so long after the first.
+    pub fn of_check(again: Duration) -> Self {
+        let probes = linux::PROBES.iter().chain([&linux::statistics::PROBE]).copied().collect();
+        Self { probes, again: Some(again), ..Self::default() }
+    }
 }
 
 impl Default for Options {
@@ -77,6 +87,7 @@ impl Default for Options {
             period: Duration::from_secs(1),
             sparing: Sparing::default(),
             audit: None,
+            again: None,
         }
     }
 }

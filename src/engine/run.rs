@@ -139,7 +139,7 @@ impl EngineHandle {
     fn poll<C: Connector>(&self, on: &tokio::runtime::Handle, id: TargetId, connector: C) {
         let (sender, commands) = mpsc::channel(WAITING_COMMANDS);
         let cancelled = self.cancelled.child_token();
-        let Options { probes, esxi, period, sparing, audit: _ } = self.options.clone();
+        let Options { probes, esxi, period, sparing, .. } = self.options.clone();
         let options = poller::Options { probes, esxi, period, sparing };
         let poller = Poller::new(id.clone(), connector, options, self.messages.clone(), commands, cancelled.clone());
         let (requests, received) = mpsc::channel(collect::change::WAITING);

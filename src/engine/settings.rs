@@ -15,7 +15,7 @@ use crate::config::{Configuration, Defect, Defects, Settings};
 const LARGEST_FILE: u64 = 4 * 1024 * 1024;
 
 /// What was read, and from where.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Loaded {
     /// The file that holds the configuration, whether it is there or not.
     pub path: PathBuf,

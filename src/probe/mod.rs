@@ -220,6 +220,15 @@ pub struct Probe {
     pub parse: Parse,
 }
 
+impl Probe {
+    /// True if it reads counters, which say something once they are read twice: by its name, `esxi.nic-statistics`,
+    /// `eos.counters`.
+    pub fn counts(&self) -> bool {
+        ["statistics", "counters"].iter().any(|word| self.name.ends_with(word))
+            && self.name != linux::counters::PROBE.name
+    }
+}
+
 impl std::fmt::Debug for Probe {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Probe").field("name", &self.name).field("pace", &self.pace).finish_non_exhaustive()

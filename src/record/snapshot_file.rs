@@ -21,7 +21,7 @@ const SCHEMA: &str = "rdmascope.snapshot/1";
 const PROBE: &str = "snapshot";
 
 /// Stands for the output of the commands: a snapshot holds what was made of it only.
-const NO_OUTPUT: &str = "(a snapshot holds values only: what this command printed, and how it ended, is not in it)";
+pub const NO_OUTPUT: &str = "(a snapshot holds values only: what this command printed, and how it ended, is not in it)";
 
 /// One target of a snapshot.
 #[derive(Clone, Debug, PartialEq)]

@@ -34,7 +34,7 @@ impl Diagnosed {
     pub fn of(model: &Model) -> Arc<Self> {
         scene::with(model, |scene| {
             let found = examine(scene);
-            Arc::new(Self { diagnosis: diagnose(found.clone()), found })
+            Arc::new(Self { diagnosis: diagnose(found.clone(), &model.fabric), found })
         })
     }
 }
@@ -42,22 +42,5 @@ impl Diagnosed {
 /// The way between two guests as it stands now.
 pub fn path(model: &Model, one: &TargetId, other: &TargetId) -> Path {
     let diagnosed = model.diagnosed();
-    scene::with(model, |scene: &Scene<'_>| todo_path(scene, &diagnosed.found, one, other))
-}
-
-fn todo_path(_: &Scene<'_>, _: &[Found], one: &TargetId, other: &TargetId) -> Path {
-    use crate::diagnose::path::{Transport, Verdict};
-    Path {
-        one: one.clone(),
-        other: other.clone(),
-        hops: vec![],
-        first_broken: None,
-        verdict: Verdict {
-            transport: Transport::NotDeterminable,
-            confidence: crate::diagnose::finding::Confidence::Possible,
-            why: String::new(),
-            evidence: vec![],
-            decide: String::new(),
-        },
-    }
+    scene::with(model, |scene: &Scene<'_>| crate::diagnose::path::path(scene, &diagnosed.found, one, other))
 }

@@ -7,30 +7,28 @@ use std::time::Duration;
 use super::super::condition;
 use super::super::connection::Connection;
 use super::super::model::{Model, Target, TargetKind};
-use crate::diagnose::check::{Answers, Machine, MachineKind, Moved, Movements, Reached, Scene, Thresholds};
+use crate::diagnose::check::{Answers, Machine, MachineKind, Moved, Movements, Reached, Scene, pairs};
 use crate::fabric::{Entity, EntityId, TargetId, Text};
 
 /// Over how long counters are looked at, in seconds.
 const WINDOW_SECONDS: i64 = 60;
 
-/// The most guests of which every pair is looked at; of more each is paired with the next.
-const MOST_PAIRED: usize = 6;
-
 /// Shows the scene of now to `look`.
 pub fn with<T>(model: &Model, look: impl FnOnce(&Scene<'_>) -> T) -> T {
     let machines = machines(model);
-    let pairs = pairs(model);
     let movements = movements(model);
-    let thresholds = Thresholds::default();
-    look(&Scene {
+    let scene = Scene {
         fabric: &model.fabric,
         joined: model.joined(),
         machines: &machines,
-        pairs: &pairs,
+        pairs: &[],
         movements: &movements,
-        thresholds: &thresholds,
+        thresholds: &model.options.thresholds,
+        declared: &model.options.declared,
         now: model.now,
-    })
+    };
+    let pairs = pairs(&scene);
+    look(&Scene { pairs: &pairs, ..scene })
 }
 
 fn machines(model: &Model) -> BTreeMap<TargetId, Machine> {
@@ -74,22 +72,6 @@ fn reached(model: &Model, id: &TargetId, target: &Target) -> Reached {
             None => Reached::Yes,
         },
     }
-}
-
-/// Which guests are to talk to each other: nobody says, so all of them, as long as they are few.
-pub fn pairs(model: &Model) -> Vec<(TargetId, TargetId)> {
-    let is_guest = |id: &&TargetId| {
-        model.targets.get(*id).is_some_and(|target| matches!(target.kind, TargetKind::Linux | TargetKind::Local))
-            && model.fabric.of_kind(id, Entity::RdmaPort { device: Text::new(""), port: 0 }).next().is_some()
-    };
-    let guests: Vec<&TargetId> = model.order.iter().filter(is_guest).collect();
-    let mut pairs = Vec::new();
-    for (place, one) in guests.iter().enumerate() {
-        let others = guests.iter().skip(place + 1);
-        let most = if guests.len() <= MOST_PAIRED { guests.len() } else { 1 };
-        pairs.extend(others.take(most).map(|other| ((*one).clone(), (*other).clone())));
-    }
-    pairs
 }
 
 fn movements(model: &Model) -> Movements {

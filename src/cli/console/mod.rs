@@ -198,6 +198,8 @@ fn model(session: &Session) -> Model {
         allow_changes: session.global.allow_changes,
         period: session.period(),
         settings: started::settings(session),
+        thresholds: session.thresholds.clone(),
+        declared: session.declared.clone(),
         ..model::Options::default()
     };
     Model::new(targets, options, Timestamp::now())

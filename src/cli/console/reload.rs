@@ -133,6 +133,8 @@ impl Configuration {
             look: crate::app::LookChoice::default(),
             offered: crate::app::Offered::default(),
             settings: Vec::new(),
+            thresholds: session.thresholds.clone(),
+            declared: session.declared.clone(),
             order: session.targets.iter().map(id).collect(),
             opened: opened
                 .into_iter()

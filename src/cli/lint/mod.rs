@@ -57,7 +57,7 @@ pub fn run(global: &Global, arguments: &LintArguments) -> Result<Exit, Failure> 
     let text = match global.format {
         Format::Json => output::json(&report::document(&files, name, &host.problems))?,
         Format::Sarif => output::json(&sarif::document(&files, &host.problems))?,
-        Format::Text => report::text(&files),
+        Format::Text | Format::Junit => report::text(&files),
     };
     output::print(&text)?;
     for problem in &host.problems {

@@ -2,7 +2,7 @@
 
 use crate::diagnose::finding::{Confidence, Status};
 use crate::diagnose::remedy::Cure;
-use crate::fabric::{Attribute, EntityId};
+use crate::fabric::{Attribute, EntityId, SourceId};
 
 /// One fact that shows something. The raw line stands behind it: the reading knows its observation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,17 +14,24 @@ pub struct Exhibit {
     pub attribute: Option<Attribute>,
     /// What it says, a few words: `Net.PVRDMAVmknic is empty`.
     pub says: String,
+    /// The probe whose word it is, where another probe says something else; `None` for the word to believe.
+    pub by: Option<SourceId>,
 }
 
 impl Exhibit {
     /// A property of a thing that shows something.
     pub fn of(about: &EntityId, attribute: Attribute, says: impl Into<String>) -> Self {
-        Self { about: about.clone(), attribute: Some(attribute), says: says.into() }
+        Self { about: about.clone(), attribute: Some(attribute), says: says.into(), by: None }
+    }
+
+    /// What one probe says of a property of which others say something else.
+    pub fn of_probe(about: &EntityId, attribute: Attribute, probe: &SourceId, says: impl Into<String>) -> Self {
+        Self { by: Some(probe.clone()), ..Self::of(about, attribute, says) }
     }
 
     /// A thing that is there, or a target on which something is not.
     pub fn thing(about: &EntityId, says: impl Into<String>) -> Self {
-        Self { about: about.clone(), attribute: None, says: says.into() }
+        Self { about: about.clone(), attribute: None, says: says.into(), by: None }
     }
 }
 

@@ -2,6 +2,7 @@
 //! shows, and what helps. A check sees a [`Scene`] and says nothing where it does not apply.
 
 mod catalogue;
+mod examination;
 mod gpu;
 mod guest;
 mod host;
@@ -19,6 +20,7 @@ mod tool;
 mod vm;
 
 pub use catalogue::{all, by_id};
+pub use examination::{Examination, Given, pairs};
 pub use judged::{Exhibit, Judged, Lack};
 pub use scene::{Answer, Answers, Machine, MachineKind, Moved, Movements, Reached, Scene};
 pub use sight::{DeviceKind, Port};

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 /// One number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Threshold {
@@ -18,7 +20,8 @@ pub struct Threshold {
 }
 
 /// The numbers that a site set; all others hold their default.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Thresholds(BTreeMap<String, f64>);
 
 impl Thresholds {

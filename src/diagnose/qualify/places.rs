@@ -80,9 +80,10 @@ fn device_of(scene: &Scene<'_>, chain: &Chain) -> Option<Device> {
     }
     let has = |kind| chain.links.iter().find(|link| link.kind == kind);
     let function = has(LinkKind::DeviceFunction)?;
-    let in_guest = chain.links.iter().any(|link| {
-        link.kind == LinkKind::GuestDevice && matches!(link.from.entity, Entity::RdmaDevice(_))
-    });
+    let in_guest = chain
+        .links
+        .iter()
+        .any(|link| link.kind == LinkKind::GuestDevice && matches!(link.from.entity, Entity::RdmaDevice(_)));
     let is_capable = scene.text(&function.to, Attribute::FunctionKind) == Some("RDMA-capable NIC");
     if !in_guest && !is_capable && has(LinkKind::FunctionVirtual).is_none() {
         return None;
@@ -153,7 +154,8 @@ fn paravirtual(scene: &Scene<'_>, found: &[Found], host: &TargetId, switch: Opti
     let bad: Vec<&super::Cell> = row.needed(Status::Fail).collect();
     let open: Vec<&super::Cell> = row.needed(Status::Unknown).collect();
     let says = |cells: &[&super::Cell]| cells.iter().map(|cell| cell.says.clone()).collect::<Vec<_>>().join("; ");
-    if same_switch(scene, host, switch).is_none() && bad.iter().any(|cell| cell.requirement == super::Requirement::Hca) {
+    if same_switch(scene, host, switch).is_none() && bad.iter().any(|cell| cell.requirement == super::Requirement::Hca)
+    {
         let refused = format!("refused: {host} is no member of {}", switch.entity.name());
         return Move {
             host: host.clone(),

@@ -29,7 +29,7 @@ fn symptoms_have_names_of_their_own_and_lead_over_checks_that_exist() {
 #[test]
 fn a_closed_ruleset_is_found_from_the_symptom_that_it_makes() {
     let site = Site::sound().with("esx02", says("esxi.firewall-rulesets", CLOSED));
-    let diagnosis = diagnose(site.examine());
+    let diagnosis = diagnose(site.examine(), site.fabric());
     let symptom = by_name("slow").expect("a symptom");
     let walked = walk(symptom, &diagnosis, &all(&["pv-a", "pv-b", "esx01", "esx02"]), &|_| false);
     let place = walked.steps.iter().position(|step| step.standing == Standing::Found).expect("a step finds it");
@@ -44,7 +44,7 @@ fn a_closed_ruleset_is_found_from_the_symptom_that_it_makes() {
 fn what_is_still_read_runs_and_what_cannot_be_seen_is_asked() {
     let about = all(&["esx02"]);
     let silent = Site::sound().silent("esx02", "no route to host");
-    let diagnosis = diagnose(silent.examine());
+    let diagnosis = diagnose(silent.examine(), silent.fabric());
     let symptom = by_name("moved").expect("a symptom");
     for step in walk(symptom, &diagnosis, &about, &|_| true).steps {
         assert!(matches!(step.standing, Standing::Running | Standing::Skipped), "{step:?}");

@@ -26,6 +26,7 @@ pub mod rdma_sysfs;
 #[cfg(test)]
 mod rdma_testing;
 mod rdma_tool;
+pub mod statistics;
 pub mod stream;
 mod system;
 mod tools;

@@ -48,7 +48,9 @@ fn judged(
 ) -> Judged {
     let pair = format!("{} and {}", one.guest, other.guest);
     match verdict.transport {
-        Transport::Rdma => Judged::pass(subject, format!("{pair} use RDMA: {}", verdict.why)).shown_by(verdict.evidence),
+        Transport::Rdma => {
+            Judged::pass(subject, format!("{pair} use RDMA: {}", verdict.why)).shown_by(verdict.evidence)
+        }
         Transport::SameHost => {
             Judged::info(subject, format!("{pair} copy from memory to memory on one host"), verdict.why)
                 .shown_by(verdict.evidence)

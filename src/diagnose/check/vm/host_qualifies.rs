@@ -57,12 +57,8 @@ fn judge_place(place: &Place, row: &Row) -> Judged {
                 ),
             )
             .shown_by(evidence);
-            let better: Vec<&str> = place
-                .moves
-                .iter()
-                .filter(|one| one.keeps == Status::Pass)
-                .map(|one| one.host.as_str())
-                .collect();
+            let better: Vec<&str> =
+                place.moves.iter().filter(|one| one.keeps == Status::Pass).map(|one| one.host.as_str()).collect();
             if let Some(first) = better.first() {
                 let step = format!("vCenter: {name} > Migrate > Change compute resource only > {first}");
                 let undo = format!("vCenter: {name} > Migrate > Change compute resource only > {host}");
@@ -80,8 +76,9 @@ fn judge_place(place: &Place, row: &Row) -> Judged {
             let title = format!("whether {host} qualifies for {name} is not known: {}", says(Status::Unknown));
             Judged::unknown(vm, lack(row), title, decide)
         }
-        _ => Judged::pass(vm, format!("{name} runs on {host}, which qualifies for RDMA"))
-            .shown_by(row.cells.iter().filter(|cell| cell.requirement.is_needed()).flat_map(|cell| cell.exhibits.clone())),
+        _ => Judged::pass(vm, format!("{name} runs on {host}, which qualifies for RDMA")).shown_by(
+            row.cells.iter().filter(|cell| cell.requirement.is_needed()).flat_map(|cell| cell.exhibits.clone()),
+        ),
     }
 }
 

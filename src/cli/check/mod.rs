@@ -1,0 +1,140 @@
+//! `check`: everything is read once, counters twice, and all checks of the catalogue look at it. What is found becomes
+//! ranked causes; what a site has accepted is set apart, with its reason.
+
+mod junit;
+mod report;
+#[cfg(test)]
+mod tests;
+
+use std::io::IsTerminal as _;
+use std::time::Duration;
+
+use super::args::{CheckArguments, Format, Global, Grave};
+use super::lab::Subject;
+use super::{Exit, Failure, output};
+use crate::config::{Declared, Rules, Suppression};
+use crate::diagnose::cause::{Diagnosis, Found, diagnose};
+use crate::diagnose::check::{Lack, Thresholds};
+use crate::diagnose::finding::Status;
+use crate::engine::examined::Examined;
+use crate::engine::once::{self, Collected, Once};
+use crate::engine::plan::Options;
+use crate::fabric::Timestamp;
+
+/// So long after the first read counters are read once more.
+const AGAIN: Duration = Duration::from_secs(3);
+/// The lab counts as fast as it is asked to, and nobody works there meanwhile.
+const AGAIN_IN_LAB: Duration = Duration::from_secs(1);
+
+/// A finding that the site accepts, and where it says so.
+#[derive(Clone, Debug)]
+struct Accepted {
+    found: Found,
+    by: Suppression,
+}
+
+/// All that there is to say.
+struct Outcome {
+    at: Timestamp,
+    examined: Examined,
+    diagnosis: Diagnosis,
+    accepted: Vec<Accepted>,
+    /// Suppressions that are over.
+    expired: Vec<Suppression>,
+}
+
+/// Looks at the targets and says what is wrong.
+pub fn run(global: &Global, arguments: &CheckArguments) -> Result<Exit, Failure> {
+    let subject = Subject::open(global, arguments.scenario.as_deref(), &arguments.targets)?;
+    let at = Timestamp::now();
+    let results = match collect(&subject)? {
+        Ok(results) => results,
+        Err(signal) => return Ok(Exit::Signal(128u8.saturating_add(u8::try_from(signal).unwrap_or_default()))),
+    };
+    let session = &subject.session;
+    let kinds: Vec<_> = session.targets.iter().map(|target| target.kind).collect();
+    let outcome =
+        Outcome::of(&kinds, &results, (session.thresholds.clone(), session.declared.clone()), &session.rules, at);
+    let text = match global.format {
+        Format::Json => output::json(&report::document(&outcome))?,
+        Format::Junit => junit::document(&outcome, arguments.fail_on),
+        Format::Text | Format::Sarif => report::text(&outcome),
+    };
+    output::print(&text)?;
+    Ok(outcome.exit(arguments.fail_on))
+}
+
+/// Reads all targets, side by side; the number of the signal that ended it before it was done.
+fn collect(subject: &Subject) -> Result<Result<Vec<Collected>, i32>, Failure> {
+    let session = &subject.session;
+    // It takes a while: whoever waits at a terminal is told that it works.
+    if std::io::stderr().is_terminal() {
+        let names: Vec<&str> = session.targets.iter().map(|target| target.name.as_str()).collect();
+        output::complain(&format!("rdmascope: looking at {} ...", names.join(", ")));
+    }
+    let again = if subject.is_lab() { AGAIN_IN_LAB } else { AGAIN };
+    let options = Options { period: session.period(), ..Options::of_check(again) };
+    let once = once::collect_once(subject.plans(), &options)
+        .map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?;
+    let mut results = match once {
+        Once::Collected(results) => results,
+        Once::Interrupted(signal) => return Ok(Err(signal)),
+    };
+    for result in &mut results {
+        result.incomplete = result.incomplete.take().map(|problem| subject.afterwards(problem));
+        result.reached = result.reached.clone().map_err(|problem| subject.afterwards(problem));
+    }
+    Ok(Ok(results))
+}
+
+impl Outcome {
+    fn of(
+        kinds: &[Option<crate::config::Kind>],
+        results: &[Collected],
+        says: (Thresholds, Declared),
+        rules: &Rules,
+        at: Timestamp,
+    ) -> Self {
+        let examined = Examined::of(kinds, results, says, at);
+        let today = at.to_zoned_datetime(jiff::tz::TimeZone::UTC).date();
+        let (in_force, expired): (Vec<_>, Vec<_>) =
+            rules.suppressions.iter().cloned().partition(|suppression| suppression.holds(today));
+        // What is accepted is taken out before causes are sought: it hides itself, and nothing that it would explain.
+        let (mut accepted, mut found) = (Vec::new(), Vec::new());
+        for one in examined.examination.examine() {
+            let target = one.judged.subject.target.as_str();
+            let by = in_force.iter().find(|suppression| suppression.is_for(one.check.id, target));
+            match by.filter(|_| one.judged.status != Status::Pass) {
+                Some(by) => accepted.push(Accepted { found: one, by: by.clone() }),
+                None => found.push(one),
+            }
+        }
+        let diagnosis = diagnose(found, &examined.examination.fabric);
+        Self { at, examined, diagnosis, accepted, expired }
+    }
+
+    /// True if a target could not be read, or something that could not be told would be known if its target had been
+    /// reached and its probe had not failed.
+    fn is_incomplete(&self) -> bool {
+        let lacking = |found: &Found| {
+            found.judged.status == Status::Unknown
+                && matches!(found.judged.lack, Some(Lack::Unreached | Lack::ProbeFailed))
+        };
+        self.examined.targets.iter().any(|target| target.problem.is_some()) || self.diagnosis.findings().any(lacking)
+    }
+
+    fn exit(&self, fail_on: Grave) -> Exit {
+        let is_grave = |found: &Found| is_grave(found.judged.status, fail_on);
+        if self.diagnosis.findings().any(is_grave) {
+            Exit::Findings
+        } else if self.is_incomplete() {
+            Exit::Incomplete
+        } else {
+            Exit::Done
+        }
+    }
+}
+
+fn is_grave(status: Status, fail_on: Grave) -> bool {
+    status == Status::Fail || (status == Status::Warn && fail_on == Grave::Warn)
+}

@@ -1,0 +1,193 @@
+//! What differs between two snapshots of the same targets: settings and lasting states, by layer. What moves by itself
+//! (counters, loads, queue pairs, messages) is left out, and what one side could not read is no difference.
+
+use crate::fabric::attribute::Class;
+use crate::fabric::{Attribute, Entity, EntityId, Fabric, State, TargetId, Value};
+
+/// The layers from the wire up, as documents order them.
+pub const LAYERS: [&str; 7] = ["switch", "host", "vm", "guest", "gpu", "mpi", "tool"];
+
+/// States that are another one after each start, or in each read, without anybody changing anything.
+const FLEETING: [Attribute; 6] = [
+    Attribute::BootId,
+    Attribute::CommandLineTool,
+    Attribute::WorldId,
+    Attribute::CartelId,
+    Attribute::ConnectionId,
+    Attribute::OwnerWorld,
+];
+
+/// A property that says something else.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Of what.
+    pub id: EntityId,
+    /// Which property.
+    pub attribute: Attribute,
+    /// What it said; `None` if it was not told.
+    pub before: Option<State<Value>>,
+    /// What it says; `None` if it is not told any more.
+    pub after: Option<State<Value>>,
+}
+
+/// All that differs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Differences {
+    /// Properties of things that are on both sides.
+    pub changed: Vec<Difference>,
+    /// Things that were not there before.
+    pub added: Vec<EntityId>,
+    /// Things that are gone.
+    pub removed: Vec<EntityId>,
+    /// Properties that only one side could read: nothing is known of these.
+    pub unread: Vec<Difference>,
+}
+
+impl Differences {
+    /// True if nothing that could be compared differs.
+    pub fn is_empty(&self) -> bool {
+        self.changed.is_empty() && self.added.is_empty() && self.removed.is_empty()
+    }
+}
+
+/// Compares what two collections know of these targets.
+pub fn differences(before: &Fabric, after: &Fabric, targets: &[TargetId]) -> Differences {
+    let mut found = Differences::default();
+    for target in targets {
+        let of = |fabric: &Fabric| -> Vec<EntityId> {
+            let lasting = fabric.entities(target).filter(|entity| lasts(entity));
+            lasting.map(|entity| EntityId::new(target, entity.clone())).filter(|id| is_settled(fabric, id)).collect()
+        };
+        let (old, new) = (of(before), of(after));
+        found.added.extend(new.iter().filter(|id| old.binary_search(id).is_err()).cloned());
+        for id in old {
+            if new.binary_search(&id).is_err() {
+                found.removed.push(id);
+                continue;
+            }
+            compare(before, after, &id, &mut found);
+        }
+    }
+    let order = |id: &EntityId| LAYERS.iter().position(|layer| *layer == layer_of(id, after));
+    found.changed.sort_by_key(|one| order(&one.id));
+    found.added.sort_by_key(order);
+    found.removed.sort_by_key(order);
+    found
+}
+
+fn compare(before: &Fabric, after: &Fabric, id: &EntityId, found: &mut Differences) {
+    let (old, new) = (before.readings(id), after.readings(id));
+    let both = old.keys().chain(new.keys().filter(|attribute| !old.contains_key(attribute)));
+    for attribute in both.copied().filter(|attribute| is_compared(*attribute)) {
+        let (was, is) = (old.get(&attribute), new.get(&attribute));
+        let (was, is) = (was.map(|reading| &reading.state), is.map(|reading| &reading.state));
+        if same(was, is) {
+            continue;
+        }
+        let one = Difference { id: id.clone(), attribute, before: was.cloned(), after: is.cloned() };
+        if was.is_some_and(is_unread) || is.is_some_and(is_unread) {
+            found.unread.push(one);
+        } else {
+            found.changed.push(one);
+        }
+    }
+}
+
+/// The reason why a value is missing is no setting.
+fn same(one: Option<&State<Value>>, other: Option<&State<Value>>) -> bool {
+    match (one, other) {
+        (Some(State::Known(one)), Some(State::Known(other))) => one == other,
+        (Some(one), Some(other)) => one.name() == other.name(),
+        (one, other) => one.is_none() && other.is_none(),
+    }
+}
+
+fn is_unread(state: &State<Value>) -> bool {
+    matches!(state, State::Failed(_) | State::NeedsPrivilege(_) | State::NotInstalled(_) | State::NotObservable(_))
+}
+
+fn is_compared(attribute: Attribute) -> bool {
+    attribute.class() != Class::Measure && !FLEETING.contains(&attribute)
+}
+
+/// False for things that come and go by themselves.
+fn lasts(entity: &Entity) -> bool {
+    !matches!(
+        entity,
+        Entity::QueuePair { .. }
+            | Entity::Process(_)
+            | Entity::KernelMessage { .. }
+            | Entity::LogMessage { .. }
+            | Entity::Counter { .. }
+    )
+}
+
+/// True if anything is known of a thing that could be compared.
+fn is_settled(fabric: &Fabric, id: &EntityId) -> bool {
+    fabric.readings(id).keys().any(|attribute| is_compared(*attribute))
+}
+
+/// The layer of a thing.
+pub fn layer_of(id: &EntityId, fabric: &Fabric) -> &'static str {
+    let is_host = || !fabric.readings(&EntityId::new(&id.target, Entity::Host)).is_empty();
+    match &id.entity {
+        Entity::Switch | Entity::SwitchInterface(_) => "switch",
+        Entity::Vm(_) | Entity::VmDevice { .. } => "vm",
+        Entity::Variable(_) => "mpi",
+        Entity::PciFunction(_) if fabric.text(id, Attribute::VendorId) == Some("10de") => "gpu",
+        _ if is_host() => "host",
+        _ => "guest",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::check::testing::{Site, fails, says};
+
+    fn told(before: &Site, after: &Site) -> (Vec<String>, Differences) {
+        let targets: Vec<TargetId> = ["esx01", "esx02", "pv-a", "pv-b"].into_iter().map(TargetId::new).collect();
+        let found = differences(before.fabric(), after.fabric(), &targets);
+        let word = |state: &Option<State<Value>>| match state {
+            Some(State::Known(value)) => value.to_string(),
+            Some(missing) => missing.name().to_owned(),
+            None => "nothing".to_owned(),
+        };
+        let changed = found.changed.iter().map(|one| {
+            let layer = layer_of(&one.id, after.fabric());
+            format!("{layer} {} {}: {} -> {}", one.id, one.attribute.name(), word(&one.before), word(&one.after))
+        });
+        (changed.collect(), found)
+    }
+
+    #[test]
+    fn a_site_does_not_differ_from_itself() {
+        assert!(told(&Site::sound(), &Site::sound()).1.is_empty());
+    }
+
+    #[test]
+    fn a_setting_that_was_changed_is_told_by_layer() {
+        let after = Site::sound()
+            .replacing("pv-a", "linux.netdev-files", "ens192/mtu:9000", "ens192/mtu:1500")
+            .with("esx02", says("esxi.firewall-rulesets", "Name    Enabled\n------  -------\npvrdma    false\n"));
+        let (changed, found) = told(&Site::sound(), &after);
+        assert!(changed.contains(&"host esx02 ruleset pvrdma ruleset-enabled: yes -> no".to_owned()), "{changed:?}");
+        assert!(
+            changed.iter().any(|line| line.starts_with("guest pv-a netdev ens192 mtu: 9000 -> 1500")),
+            "{changed:?}"
+        );
+        let host = changed.iter().position(|line| line.starts_with("host ")).expect("there");
+        let guest = changed.iter().position(|line| line.starts_with("guest ")).expect("there");
+        assert!(host < guest, "from the wire up: {changed:?}");
+        assert!(found.removed.iter().any(|id| id.to_string() == "esx02 ruleset sshServer"), "{:?}", found.removed);
+        assert!(differences(after.fabric(), Site::sound().fabric(), &[TargetId::new("esx02")]).added.len() >= 1);
+    }
+
+    #[test]
+    fn what_could_not_be_read_is_no_difference() {
+        let before = Site::new().guest("g", &[says("linux.rdma-system", "netns shared copy-on-fork on\n")]);
+        let after = Site::new().guest("g", &[fails("linux.rdma-system", 1, "error: something else")]);
+        let found = differences(before.fabric(), after.fabric(), &[TargetId::new("g")]);
+        assert!(found.changed.is_empty(), "{found:?}");
+    }
+}

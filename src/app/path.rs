@@ -11,6 +11,9 @@ use crate::diagnose::finding::Status;
 use crate::diagnose::path::{Hop, Path, Side, Transport};
 use crate::fabric::{Entity, EntityId, TargetId};
 
+/// What the label of the first broken hop begins with.
+pub const FIRST_BROKEN: &str = "> ";
+
 /// What the panel shows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PathView {
@@ -67,6 +70,15 @@ pub fn next_end(model: &mut Model) {
 pub fn shown_path(model: &Model) -> Option<Path> {
     let (one, other) = ends(model)?;
     Some(diagnosis::path(model, &one, &other))
+}
+
+/// Where the two ends run, in a few words.
+pub fn hosts(model: &Model, one: &TargetId, other: &TargetId) -> String {
+    let host = |guest| super::tree::host_of(model, guest).map_or("host not known".to_owned(), ToString::to_string);
+    match (host(one), host(other)) {
+        (one, other) if one == other => one,
+        (one, other) => format!("{one}, {other}"),
+    }
 }
 
 /// Its rows.
@@ -141,7 +153,7 @@ fn of_hop(model: &Model, hop: &Hop, place: usize, is_first: bool) -> Row {
     if !hop.why.is_empty() {
         cells.push(Cell { source: source(hop.evidence.first()), ..Cell::said(&hop.why, gravity(hop.status)) });
     }
-    let label = if is_first { format!("> {}", hop.name) } else { hop.name.clone() };
+    let label = if is_first { format!("{FIRST_BROKEN}{}", hop.name) } else { hop.name.clone() };
     row(format!("hop-{place}"), label, cells)
 }
 

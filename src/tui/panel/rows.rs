@@ -12,10 +12,11 @@ use super::super::pointer::Hit;
 use super::heading::target_lines;
 use crate::app::condition;
 use crate::app::model::Model;
+use crate::app::path::FIRST_BROKEN;
 use crate::app::pointer::Pointed;
 use crate::app::screen::{Focus, HostMode, Panel};
 use crate::app::table::{self, Row};
-use crate::app::{host_binding, vm_devices};
+use crate::app::{host_binding, path, vm_devices};
 use crate::fabric::TargetId;
 
 /// Draws the panel that is shown.
@@ -84,7 +85,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
 fn subject<'a>(model: &'a Model, selected: &'a TargetId) -> Option<&'a TargetId> {
     match (model.screen.panel, model.screen.host.mode) {
         (Panel::Host, HostMode::One) => host_binding::selected_host(model),
-        (Panel::Host, _) => None,
+        (Panel::Host | Panel::Path | Panel::Wizard, _) => None,
         (Panel::Vm, _) => host_binding::selected_host(model),
         _ => Some(selected),
     }
@@ -100,6 +101,22 @@ fn heading<'a>(model: &Model, paint: Paint<'_>, selected: &TargetId, room: usize
         ])
     };
     match model.screen.panel {
+        Panel::Path => match path::ends(model) {
+            Some((one, other)) => {
+                let link = paint.glyphs.link;
+                vec![title(format!("{one} {link} {other}"), &path::hosts(model, &one, &other))]
+            }
+            None => target_lines(model, paint, selected, room),
+        },
+        Panel::Wizard => {
+            let causes = model.diagnosed().diagnosis.causes.len();
+            let said = match causes {
+                0 => "no cause was found".to_owned(),
+                1 => "1 cause".to_owned(),
+                more => format!("{more} causes, the surest first"),
+            };
+            vec![title("Wizard".to_owned(), &format!("looks by itself at all targets: {said}"))]
+        }
         Panel::Host => match model.screen.host.mode {
             HostMode::Compare if model.screen.host.all => vec![title("Hosts side by side".to_owned(), "all values")],
             HostMode::Compare => vec![title("Hosts side by side".to_owned(), "only what differs")],
@@ -146,6 +163,8 @@ fn nothing(model: &Model, selected: &TargetId) -> String {
             "no ESXi host was read: which VM this is, is not observable from the guest".to_owned()
         }
         Panel::Vm => format!("its VM is not known: {}", why_no_vm(model, selected)),
+        Panel::Path if is_host => "no guest on this host is a target: a way has two guests as its ends".to_owned(),
+        Panel::Path => "a way has two guests as its ends: there is no other one in the inventory".to_owned(),
         _ => "nothing was read yet".to_owned(),
     }
 }
@@ -245,10 +264,15 @@ fn row_lines<'a>(
         ])];
     }
     let indent = label_room + 3;
-    let label = fit(&row.label, label_room, paint.glyphs);
+    // The first broken hop of a way is marked in the margin.
+    let (margin, label) = match row.label.strip_prefix(FIRST_BROKEN) {
+        Some(label) => (format!("{} ", paint.glyphs.broken), label),
+        None => ("  ".to_owned(), row.label.as_str()),
+    };
+    let label = fit(label, label_room, paint.glyphs);
     let gap = " ".repeat(label_room.saturating_sub(width(&label)) + 1);
     let label_style = if selected_cell.is_some() { paint.theme.selection } else { paint.theme.dim };
-    let mut spans = vec![Span::raw("  "), Span::styled(label, label_style), Span::raw(gap)];
+    let mut spans = vec![Span::styled(margin, paint.theme.error), Span::styled(label, label_style), Span::raw(gap)];
     let mut lines = Vec::new();
     let mut used = indent;
     for (index, cell) in row.cells.iter().enumerate() {

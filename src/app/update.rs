@@ -22,6 +22,7 @@ use crate::fabric::{
 use crate::probe::esxi::counting;
 use crate::probe::linux::kernel_log::{self, Unstamped};
 use crate::probe::linux::{queue_pairs, stream};
+use crate::probe::switch;
 
 /// Takes in one message.
 pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
@@ -203,8 +204,13 @@ fn reported(model: &mut Model, at: Timestamp, report: &Report) {
     if report.probe.as_str() == queue_pairs::PROBE.name {
         count_queue_pairs(model, at, report);
     }
-    if counting::counts(&report.probe) {
-        for incident in model.slow.apply(&report.target, &report.probe, &counting::readings(report)) {
+    let slow = if counting::counts(&report.probe) {
+        Some(counting::readings(report))
+    } else {
+        switch::counting::counts(&report.probe).then(|| switch::counting::readings(report))
+    };
+    if let Some(readings) = slow {
+        for incident in model.slow.apply(&report.target, &report.probe, &readings) {
             if let Incident::Reset(entity) = incident {
                 let text = format!("{entity}: counters were set back");
                 tell(model, at, Some(&report.target), Severity::Info, text);

@@ -1,4 +1,4 @@
-//! Things on an ESXi host of which each is read by a command of its own, and how their names are listed there.
+//! Things on a host or a switch of which each is read by a command of its own, and how their names are listed there.
 
 /// What stands before the output of one item, followed by a space and its name.
 pub const ITEM: &str = "@item";
@@ -32,6 +32,8 @@ pub enum Listing {
     VmxFiles,
     /// Directories of the registered VMs.
     VmDirectories,
+    /// Front ports of a switch that runs Cumulus Linux, `swp1`, `swp2s0`.
+    FrontPorts,
 }
 
 impl Listing {
@@ -45,6 +47,7 @@ impl Listing {
             Self::Vms => "VM",
             Self::VmxFiles => "VMX file",
             Self::VmDirectories => "VM directory",
+            Self::FrontPorts => "front port",
         }
     }
 
@@ -95,6 +98,16 @@ impl Listing {
                     (known && line[name.len()..].trim_start_matches(' ').starts_with("true ")).then(|| name.to_owned())
                 })
                 .collect(),
+            Self::FrontPorts => output
+                .lines()
+                .filter(|line| {
+                    line.strip_prefix("swp").is_some_and(|rest| {
+                        rest.starts_with(|first: char| first.is_ascii_digit())
+                            && rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b's')
+                    })
+                })
+                .map(str::to_owned)
+                .collect(),
             Self::Vms => output
                 .lines()
                 .filter_map(|line| {
@@ -133,6 +146,7 @@ impl Listing {
                 "sed -n -e 's/^[0-9][0-9]* .*  \\[\\([^]]*\\)\\] \\(.*\\.vmx\\)  *[^ ][^ ]*  *vmx-[0-9].*/\\/vmfs\\/volumes\\/\\1\\/\\2/p;t' \
                  -e 's/^[0-9][0-9]* .*\\[\\([^]]*\\)\\] \\(.*\\.vmx\\) .*/\\/vmfs\\/volumes\\/\\1\\/\\2/p'",
             ),
+            Self::FrontPorts => (&["ls", "/sys/class/net"], "sed -n '/^swp[0-9][0-9s]*$/p'"),
             Self::VmDirectories => (
                 &["vim-cmd", "vmsvc/getallvms"],
                 "sed -n -e 's/^[0-9][0-9]* .*  \\[\\([^]]*\\)\\] \\(.*\\)\\/[^/]*\\.vmx  *[^ ][^ ]*  *vmx-[0-9].*/\\/vmfs\\/volumes\\/\\1\\/\\2/p;t' \

@@ -281,14 +281,38 @@ mod tests {
     fn what_is_wrong_is_told_with_its_line() {
         for (text, expected) in [
             ("[drs]\nkind = \"x\"\n", "c.toml:7: this is written as [[drs]], with two brackets on each side"),
-            ("[[drs]]\nvms = [\"a\", \"b\"]\n", "c.toml:7: this rule has no \"kind\", one of keep-together, keep-apart"),
-            ("[[drs]]\nkind = \"keep-appart\"\nvms = [\"a\", \"b\"]\n", "c.toml:8: unknown kind \"keep-appart\" of a rule; did you mean \"keep-apart\"?"),
-            ("[[drs]]\nkind = \"keep-apart\"\nvms = [\"a\"]\n", "c.toml:7: a rule of kind \"keep-apart\" needs at least 2 of \"vms\""),
-            ("[[drs]]\nkind = \"must-run-on\"\nvms = [\"a\"]\n", "c.toml:7: a rule of kind \"must-run-on\" needs \"hosts\""),
-            ("[[drs]]\nkind = \"must-run-on\"\nvms = [\"a\"]\nhosts = [\"esx-1\"]\n", "c.toml:10: \"hosts\" names \"esx-1\", which is no target; did you mean \"esx-01\"?"),
-            ("[[drs]]\nkind = \"must-run-on\"\nvms = [\"a\"]\nhosts = [\"vm\"]\n", "c.toml:10: \"hosts\" must name targets of kind \"esxi\"; \"vm\" is linux"),
-            ("[[drs]]\nkind = \"keep-apart\"\nvms = [\"a\", \"b\"]\nhosts = [\"esx-01\"]\n", "c.toml:10: \"hosts\" belongs to rules of kind \"must-run-on\" only"),
-            ("[[drs]]\nkind = \"keep-apart\"\nvm = [\"a\", \"b\"]\n", "c.toml:9: unknown key \"vm\" in [[drs]]; did you mean \"vms\"?"),
+            (
+                "[[drs]]\nvms = [\"a\", \"b\"]\n",
+                "c.toml:7: this rule has no \"kind\", one of keep-together, keep-apart",
+            ),
+            (
+                "[[drs]]\nkind = \"keep-appart\"\nvms = [\"a\", \"b\"]\n",
+                "c.toml:8: unknown kind \"keep-appart\" of a rule; did you mean \"keep-apart\"?",
+            ),
+            (
+                "[[drs]]\nkind = \"keep-apart\"\nvms = [\"a\"]\n",
+                "c.toml:7: a rule of kind \"keep-apart\" needs at least 2 of \"vms\"",
+            ),
+            (
+                "[[drs]]\nkind = \"must-run-on\"\nvms = [\"a\"]\n",
+                "c.toml:7: a rule of kind \"must-run-on\" needs \"hosts\"",
+            ),
+            (
+                "[[drs]]\nkind = \"must-run-on\"\nvms = [\"a\"]\nhosts = [\"esx-1\"]\n",
+                "c.toml:10: \"hosts\" names \"esx-1\", which is no target; did you mean \"esx-01\"?",
+            ),
+            (
+                "[[drs]]\nkind = \"must-run-on\"\nvms = [\"a\"]\nhosts = [\"vm\"]\n",
+                "c.toml:10: \"hosts\" must name targets of kind \"esxi\"; \"vm\" is linux",
+            ),
+            (
+                "[[drs]]\nkind = \"keep-apart\"\nvms = [\"a\", \"b\"]\nhosts = [\"esx-01\"]\n",
+                "c.toml:10: \"hosts\" belongs to rules of kind \"must-run-on\" only",
+            ),
+            (
+                "[[drs]]\nkind = \"keep-apart\"\nvm = [\"a\", \"b\"]\n",
+                "c.toml:9: unknown key \"vm\" in [[drs]]; did you mean \"vms\"?",
+            ),
             ("[ha]\nrestarts = []\n", "c.toml:8: unknown key \"restarts\" in [ha]; did you mean \"restart\"?"),
             ("[[port_group]]\nkey = \"dvportgroup-1\"\n", "c.toml:7: this port group has no \"name\""),
         ] {

@@ -335,8 +335,11 @@ mod tests {
             "hpc-b",
             &[
                 says("linux.uptime", UPTIME),
-                says("linux.dmesg", "[  990.000000] NVRM: Xid (PCI:0000:03:00): 79, GPU has fallen off the bus.\n\
-                                     [  999.500000] mlx5_core 0000:13:00.0 ens224np0: Link down\n"),
+                says(
+                    "linux.dmesg",
+                    "[  990.000000] NVRM: Xid (PCI:0000:03:00): 79, GPU has fallen off the bus.\n\
+                                     [  999.500000] mlx5_core 0000:13:00.0 ens224np0: Link down\n",
+                ),
             ],
         );
         let target = TargetId::new("hpc-b");
@@ -363,9 +366,11 @@ mod tests {
         let counter = Entity::Counter { of: "mlx5_0".into(), name: "out_of_sequence".into() };
         let plain = Entity::Counter { of: "mlx5_0".into(), name: "port_xmit_data".into() };
         let target = TargetId::new("hpc-b");
-        let site = queue_pair_site(UPTIME)
-            .moved(EntityId::new(&target, counter), 12, 30)
-            .moved(EntityId::new(&target, plain), 12, 30);
+        let site = queue_pair_site(UPTIME).moved(EntityId::new(&target, counter), 12, 30).moved(
+            EntityId::new(&target, plain),
+            12,
+            30,
+        );
         let found: Vec<Event> = events_of(&site).into_iter().filter(|event| event.attribute.is_none()).collect();
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].timing, Timing::Within(Duration::from_secs(30)));

@@ -19,6 +19,8 @@ mod tool;
 mod vm;
 
 pub use catalogue::{all, by_id};
+#[cfg(test)]
+pub(in crate::diagnose) use guest::at_work;
 pub use judged::{Exhibit, Judged, Lack};
 pub use scene::{Answer, Answers, Machine, MachineKind, Moved, Movements, Reached, Scene};
 pub use sight::{DeviceKind, Port};

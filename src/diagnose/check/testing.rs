@@ -249,22 +249,30 @@ impl Site {
         let (from, to) = (TargetId::new(from), TargetId::new(to));
         let (_, theirs) = self.outputs[&from].clone();
         let (_, ours) = self.outputs.get_mut(&to).expect("a target of the site");
-        for source in ["vm-list", "vm-processes", "vm-summary", "vm-configs", "vm-devices", "vm-snapshots", "vmx-files"] {
+        for source in ["vm-list", "vm-processes", "vm-summary", "vm-configs", "vm-devices", "vm-snapshots", "vmx-files"]
+        {
             let source = format!("esxi.{source}");
             let (theirs, ours) = (&theirs[&source], ours.get_mut(&source).expect("a source of VMs"));
-            let rows = if source == "esxi.vm-list" { theirs.stdout.split_once('\n').map_or("", |(_, rows)| rows) } else { &theirs.stdout };
+            let rows = if source == "esxi.vm-list" {
+                theirs.stdout.split_once('\n').map_or("", |(_, rows)| rows)
+            } else {
+                &theirs.stdout
+            };
             ours.stdout = format!("{}\n{rows}", ours.stdout.trim_end());
             ours.stderr = format!("{}\n{}", ours.stderr.trim_end(), theirs.stderr);
         }
         // Their adapters are on ports of the same switch.
-        for (source, first) in [("esxi.distributed-switches", "         Client: pv-"), ("esxi.net-dvs-list", "\tport 17:")] {
+        for (source, first) in
+            [("esxi.distributed-switches", "         Client: pv-"), ("esxi.net-dvs-list", "\tport 17:")]
+        {
             let text = &theirs[source].stdout;
             let rows = &text[text.find(first).expect("a port of a VM")..];
             let ours = ours.get_mut(source).expect("the switches");
             ours.stdout = format!("{}\n{rows}", ours.stdout.trim_end());
         }
         let (_, theirs) = self.outputs.get_mut(&from).expect("a target of the site");
-        for source in ["vm-list", "vm-processes", "vm-summary", "vm-configs", "vm-devices", "vm-snapshots", "vmx-files"] {
+        for source in ["vm-list", "vm-processes", "vm-summary", "vm-configs", "vm-devices", "vm-snapshots", "vmx-files"]
+        {
             let kept = theirs.get_mut(&format!("esxi.{source}")).expect("a source of VMs");
             (kept.stdout, kept.stderr) = (String::new(), String::new());
         }

@@ -85,7 +85,8 @@ fn lengths(scene: &Scene<'_>, one: &Port, other: &Port, hops: &mut [Draft]) {
     {
         let (side, less, more) = if first < second { (Side::One, first, second) } else { (Side::Other, second, first) };
         if let Some(hop) = guest(hops, side) {
-            let why = format!("its RoCE MTU is {less}, that of the other side {more}: the MTU of its interface is smaller");
+            let why =
+                format!("its RoCE MTU is {less}, that of the other side {more}: the MTU of its interface is smaller");
             hop.mark("roce-mtu", Status::Warn, &why);
         }
     }
@@ -113,9 +114,8 @@ fn vlans(scene: &Scene<'_>, one: &End<'_>, other: &End<'_>, hops: &mut [Draft]) 
     let (first, second) = (vlan_of(scene, one), vlan_of(scene, other));
     if let (Some((first, _)), Some((second, _))) = (&first, &second)
         && first.meets(second) == Some(false)
-        && let Some(hop) = hops
-            .iter_mut()
-            .find(|draft| draft.hop.kind == HopKind::VirtualSwitch && draft.hop.side == Side::Other)
+        && let Some(hop) =
+            hops.iter_mut().find(|draft| draft.hop.kind == HopKind::VirtualSwitch && draft.hop.side == Side::Other)
     {
         let why = format!("its VLAN is {second}, that of the other side is {first}");
         hop.mark("vlan", Status::Fail, &why);
@@ -170,7 +170,8 @@ fn partitions(scene: &Scene<'_>, one: &Port, other: &Port, hops: &mut [Draft]) {
         hop.says("prefix", second.clone(), Some((&other.id, Attribute::SubnetPrefix)));
         hop.mark("prefix", Status::Fail, &format!("its subnet is {second}, that of the other side is {first}"));
     }
-    let managers = (scene.count(&one.id, Attribute::SubnetManagerLid), scene.count(&other.id, Attribute::SubnetManagerLid));
+    let managers =
+        (scene.count(&one.id, Attribute::SubnetManagerLid), scene.count(&other.id, Attribute::SubnetManagerLid));
     if let (Some(first), Some(second)) = managers
         && first != second
         && !matches!(first, 0 | 0xffff)

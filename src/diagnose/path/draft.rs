@@ -97,7 +97,8 @@ impl Draft {
     /// Applies all marks. What a check has found to be in order is no warning.
     pub(super) fn apply_marks(&mut self, in_order: &[&str]) {
         for (name, status, why) in std::mem::take(&mut self.marks) {
-            let status = if status == Status::Warn && in_order.contains(&name.as_str()) { Status::Info } else { status };
+            let status =
+                if status == Status::Warn && in_order.contains(&name.as_str()) { Status::Info } else { status };
             if let Some(one) = self.hop.traits.iter_mut().find(|one| one.name == name) {
                 if worse(status, one.status) {
                     one.status = status;

@@ -143,9 +143,7 @@ fn fit(scene: &Scene<'_>, one: &Port, other: &Port) -> Option<u32> {
     } else if shared_subnet(scene, one, other).is_some() {
         fit += 8;
     }
-    let active = |port: &Port| {
-        matches!(scene.value(&port.id, Attribute::PortState), Some(Value::PortState(state)) if *state == PortState::Active)
-    };
+    let active = |port: &Port| matches!(scene.value(&port.id, Attribute::PortState), Some(Value::PortState(state)) if *state == PortState::Active);
     fit += if one.kind == other.kind { 4 } else { 0 };
     fit += u32::from(active(one)) + u32::from(active(other));
     Some(fit)
@@ -184,10 +182,7 @@ pub fn ends<'a>(scene: &Scene<'a>, one: &TargetId, other: &TargetId) -> (End<'a>
         let host = chain.map(|chain| &chain.vm.target).or_else(|| scene.host_of(guest));
         End { guest: guest.clone(), port, chain, host, chosen }
     };
-    (
-        end(one, &firsts, best.map(|(_, first, _)| first)),
-        end(other, &seconds, best.map(|(_, _, second)| second)),
-    )
+    (end(one, &firsts, best.map(|(_, first, _)| first)), end(other, &seconds, best.map(|(_, _, second)| second)))
 }
 
 /// The device of the VM that a port is: by its RDMA device, its interface or its PCI function.
@@ -195,10 +190,7 @@ fn chain_of_port<'a>(scene: &Scene<'a>, port: &Port) -> Option<&'a Chain> {
     let function = scene
         .text(&port.device, Attribute::PciAddress)
         .map(|address| EntityId::new(&port.device.target, Entity::PciFunction(address.into())));
-    std::iter::once(&port.device)
-        .chain(&port.netdev)
-        .chain(&function)
-        .find_map(|thing| scene.chain_of(thing))
+    std::iter::once(&port.device).chain(&port.netdev).chain(&function).find_map(|thing| scene.chain_of(thing))
 }
 
 #[cfg(test)]

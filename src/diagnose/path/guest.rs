@@ -125,7 +125,11 @@ fn infiniband(scene: &Scene<'_>, port: &Port, draft: &mut Draft) {
     // 0 was never given by a subnet manager, and 65535 stands for none.
     let none = |attribute| matches!(scene.count(id, attribute), Some(0 | 0xffff));
     if none(Attribute::SubnetManagerLid) {
-        draft.mark("sm-lid", Status::Fail, "no subnet manager rules this port: its subnet has none, or does not reach it");
+        draft.mark(
+            "sm-lid",
+            Status::Fail,
+            "no subnet manager rules this port: its subnet has none, or does not reach it",
+        );
     } else if none(Attribute::Lid) {
         draft.mark("lid", Status::Fail, "no subnet manager has given this port a LID");
     }

@@ -279,7 +279,11 @@ fn interface(scene: &Scene<'_>, chain: &Chain, side: Side) -> Draft {
         });
         let has_switch = scene.of_kind(MachineKind::Switch).next().is_some();
         let why = why.unwrap_or_else(|| {
-            let what = if has_switch { "no switch of the inventory says" } else { "no switch is in the inventory, so nothing says" };
+            let what = if has_switch {
+                "no switch of the inventory says"
+            } else {
+                "no switch is in the inventory, so nothing says"
+            };
             format!("{what} which of its ports this uplink is plugged into")
         });
         let decide = match uplink {

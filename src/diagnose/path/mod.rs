@@ -18,8 +18,8 @@ use super::check::{Exhibit, Scene};
 use super::finding::{Confidence, Status};
 use crate::fabric::{EntityId, TargetId};
 
-pub use ends::{End, ends};
 pub(super) use ends::subnets;
+pub use ends::{End, ends};
 pub use verdict::{Trial, runs_on, transport};
 pub use vlan::{Vlan, vlan_of};
 

@@ -2,21 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::draft::Draft;
 use super::HopKind;
+use super::draft::Draft;
 use crate::diagnose::cause::Found;
 use crate::diagnose::finding::Status;
 use crate::fabric::{Entity, EntityId};
 
 /// Checks that judge the way as a whole: they follow from a path, and no path follows from them.
-const OF_THE_WAY: [&str; 6] = [
-    "guest.transport",
-    "guest.vlan-pair",
-    "vm.host-qualifies",
-    "vm.migration-targets",
-    "vm.placement",
-    "vm.same-host",
-];
+const OF_THE_WAY: [&str; 6] =
+    ["guest.transport", "guest.vlan-pair", "vm.host-qualifies", "vm.migration-targets", "vm.placement", "vm.same-host"];
 
 /// Which checks judge a property that hops are compared by: where they pass, the comparison claims no more than they.
 const JUDGE: [(&str, &[&str]); 7] = [

@@ -78,7 +78,9 @@ fn paravirtual(
     {
         let vms = [one, other].into_iter().filter_map(|end| end.chain.map(|chain| &chain.vm));
         let evidence = vms.map(|vm| runs_on(scene, vm)).collect();
-        let why = format!("both VMs run on {first}: the hypervisor copies from memory to memory, and its adapters carry nothing");
+        let why = format!(
+            "both VMs run on {first}: the hypervisor copies from memory to memory, and its adapters carry nothing"
+        );
         return said(Transport::SameHost, Confidence::Proved, why, evidence);
     }
     let lacking: Vec<(&End<'_>, qualify::Cell)> = [one, other]
@@ -95,7 +97,8 @@ fn paravirtual(
     }
     if let Some((end, cell)) = lacking.first() {
         let host = end.host.map_or("its host", |host| host.as_str());
-        let why = format!("{host} does not qualify for RDMA: {}; its adapters then use TCP without a message", cell.says);
+        let why =
+            format!("{host} does not qualify for RDMA: {}; its adapters then use TCP without a message", cell.says);
         let evidence = lacking.iter().flat_map(|(_, cell)| cell.exhibits.clone()).collect();
         return said(Transport::Tcp, cell.confidence(), why, evidence);
     }
@@ -197,10 +200,8 @@ fn by_trial(
     trial: &Trial<'_>,
     lacking: Option<&(&End<'_>, qualify::Cell)>,
 ) -> Option<Verdict> {
-    let shown: Vec<Exhibit> = [one, other]
-        .into_iter()
-        .filter_map(|end| carried(scene, end.host_device()?, trial))
-        .collect();
+    let shown: Vec<Exhibit> =
+        [one, other].into_iter().filter_map(|end| carried(scene, end.host_device()?, trial)).collect();
     if !shown.is_empty() {
         let both = shown.len() == 2;
         let mut why = if both {
@@ -254,7 +255,9 @@ fn by_watching(scene: &Scene<'_>, (one, other): (&End<'_>, &End<'_>), trial: Opt
                 let says = format!("{} moved {by} bytes", device.entity.name());
                 evidence.push(Exhibit::of(&id, Attribute::CounterValue, says));
             }
-            Some(_) if counts(scene, device) => flat.push(format!("{} of {} counts and stood still", device.entity.name(), device.target)),
+            Some(_) if counts(scene, device) => {
+                flat.push(format!("{} of {} counts and stood still", device.entity.name(), device.target))
+            }
             Some(_) => flat.push(format!(
                 "{} of {} was never seen to count, so its zeros mean nothing",
                 device.entity.name(),
@@ -285,8 +288,12 @@ fn by_watching(scene: &Scene<'_>, (one, other): (&End<'_>, &End<'_>), trial: Opt
     }
     let mut why = match (&trial, one.host, other.host) {
         (_, None, _) | (_, _, None) => "which hosts the two VMs run on is not known".to_owned(),
-        (Some(_), ..) => "neither the RDMA devices of the hosts nor their tagged VMkernel adapters moved with the payload".to_owned(),
-        (None, ..) => "both hosts qualify as far as is known, and no payload of known size went between the two".to_owned(),
+        (Some(_), ..) => {
+            "neither the RDMA devices of the hosts nor their tagged VMkernel adapters moved with the payload".to_owned()
+        }
+        (None, ..) => {
+            "both hosts qualify as far as is known, and no payload of known size went between the two".to_owned()
+        }
     };
     if !flat.is_empty() {
         why = format!("{why}; {}", flat.join("; "));
@@ -330,9 +337,8 @@ fn connections(scene: &Scene<'_>, one: &End<'_>, other: &End<'_>) -> Vec<(Entity
     ready(one)
         .into_iter()
         .filter_map(|(number, remote, id)| {
-            let (.., peer) = theirs
-                .iter()
-                .find(|(peer, back, _)| u64::from(*peer) == remote && *back == u64::from(number))?;
+            let (.., peer) =
+                theirs.iter().find(|(peer, back, _)| u64::from(*peer) == remote && *back == u64::from(number))?;
             Some((id, peer.clone()))
         })
         .collect()
@@ -341,11 +347,17 @@ fn connections(scene: &Scene<'_>, one: &End<'_>, other: &End<'_>) -> Vec<(Entity
 /// A device of the guest's own (passed through, a virtual function, software): nothing below it could put TCP in the place
 /// of RDMA. What it counts itself says whether it carries the payload.
 fn own_devices(scene: &Scene<'_>, (one, other): (&End<'_>, &End<'_>), trial: Option<&Trial<'_>>) -> Verdict {
-    let software = [one, other].into_iter().any(|end| end.port.as_ref().is_some_and(|port| port.kind == DeviceKind::Software));
-    let what = if software { "RDMA in software (its packets are UDP of the guests' own kernels)" } else { "RDMA of the guests' own adapters" };
+    let software =
+        [one, other].into_iter().any(|end| end.port.as_ref().is_some_and(|port| port.kind == DeviceKind::Software));
+    let what = if software {
+        "RDMA in software (its packets are UDP of the guests' own kernels)"
+    } else {
+        "RDMA of the guests' own adapters"
+    };
     let moved = trial.map_or(scene.movements, |trial| trial.moved);
     let least = trial.map_or(TRAFFIC, |trial| trial.payload.div_ceil(2).max(1));
-    let shown: Vec<Exhibit> = [one, other].into_iter().filter_map(|end| own_counter(scene, end, moved, least)).collect();
+    let shown: Vec<Exhibit> =
+        [one, other].into_iter().filter_map(|end| own_counter(scene, end, moved, least)).collect();
     let connected = connections(scene, one, other);
     let joined = connected.first().map(|(first, second)| [ready(first), ready(second)]);
     if shown.len() == 2 && (trial.is_some() || joined.is_some()) {
@@ -355,7 +367,10 @@ fn own_devices(scene: &Scene<'_>, (one, other): (&End<'_>, &End<'_>), trial: Opt
         };
         let evidence = shown.into_iter().chain(joined.into_iter().flatten()).collect();
         let sure = if trial.is_some() { Confidence::Proved } else { Confidence::Likely };
-        return Verdict { decide: if trial.is_some() { String::new() } else { bench(one, other) }, ..said(Transport::Rdma, sure, why, evidence) };
+        return Verdict {
+            decide: if trial.is_some() { String::new() } else { bench(one, other) },
+            ..said(Transport::Rdma, sure, why, evidence)
+        };
     }
     if let Some(joined) = joined {
         let why = format!(

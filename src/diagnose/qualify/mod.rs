@@ -40,16 +40,8 @@ pub enum Requirement {
 
 impl Requirement {
     /// All of them, in the order of columns.
-    pub const ALL: [Self; 8] = [
-        Self::Hca,
-        Self::SoleUplink,
-        Self::Tag,
-        Self::Ruleset,
-        Self::Vlan,
-        Self::Pfc,
-        Self::Namespace,
-        Self::Version,
-    ];
+    pub const ALL: [Self; 8] =
+        [Self::Hca, Self::SoleUplink, Self::Tag, Self::Ruleset, Self::Vlan, Self::Pfc, Self::Namespace, Self::Version];
 
     /// Its name, as documents and columns print it.
     pub fn name(self) -> &'static str {
@@ -185,9 +177,9 @@ fn pvrdma_switches(scene: &Scene<'_>) -> BTreeSet<EntityId> {
 /// The switch of a host that is the same distributed switch as that of another host.
 fn same_switch(scene: &Scene<'_>, host: &TargetId, wanted: &EntityId) -> Option<EntityId> {
     let squeezed = |id: &EntityId| {
-        scene.text(id, Attribute::SwitchId).map(|text| {
-            text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
-        })
+        scene
+            .text(id, Attribute::SwitchId)
+            .map(|text| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase())
     };
     let of_host = scene.fabric.of_kind(host, Entity::VirtualSwitch(Text::new("")));
     let mut switches = of_host.map(|entity| EntityId::new(host, entity.clone()));

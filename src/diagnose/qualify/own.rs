@@ -7,7 +7,15 @@ use crate::diagnose::path::Vlan;
 use crate::fabric::{Attribute, Entity, EntityId, PortState, TargetId, Text, Value};
 
 fn cell(requirement: Requirement, status: Status, says: impl Into<String>) -> Cell {
-    Cell { requirement, status, says: says.into(), exhibits: Vec::new(), decide: String::new(), lack: None, check: None }
+    Cell {
+        requirement,
+        status,
+        says: says.into(),
+        exhibits: Vec::new(),
+        decide: String::new(),
+        lack: None,
+        check: None,
+    }
 }
 
 impl Cell {
@@ -49,9 +57,7 @@ pub(super) fn read(
     wanted: &EntityId,
 ) -> Cell {
     let no_switch = || match scene.unread(host, "esxi.distributed-switches") {
-        Some(why) => {
-            Cell::open(requirement, why, format!("esxcli network vswitch dvs vmware list on {host}"))
-        }
+        Some(why) => Cell::open(requirement, why, format!("esxcli network vswitch dvs vmware list on {host}")),
         None => {
             let system = EntityId::new(host, Entity::Host);
             let says = format!("{host} is no member of {}", wanted.entity.name());
@@ -87,9 +93,7 @@ fn hca(scene: &Scene<'_>, switch: &EntityId) -> Cell {
     let Some(uplinks) = uplinks(scene, switch) else {
         return unread_uplinks(scene, Requirement::Hca, switch);
     };
-    let Some((uplink, device)) =
-        uplinks.iter().find_map(|uplink| Some((uplink, rdma_device(scene, uplink)?)))
-    else {
+    let Some((uplink, device)) = uplinks.iter().find_map(|uplink| Some((uplink, rdma_device(scene, uplink)?))) else {
         if let Some(why) = scene.unread(host, "esxi.rdma-devices") {
             return Cell::open(Requirement::Hca, why, format!("esxcli rdma device list on {host}"));
         }
@@ -195,10 +199,8 @@ pub(super) fn compare_vlans(scene: &Scene<'_>, rows: &mut [Row]) {
     let subnet = |vmknic: &EntityId| -> Vec<String> {
         scene.list(vmknic, Attribute::Addresses).map(crate::diagnose::path::subnets).unwrap_or_default()
     };
-    let known: Vec<Option<(Vlan, Vec<String>)>> = rows
-        .iter()
-        .map(|row| tag_vlan(scene, &row.host).map(|(vlan, _, vmknic)| (vlan, subnet(&vmknic))))
-        .collect();
+    let known: Vec<Option<(Vlan, Vec<String>)>> =
+        rows.iter().map(|row| tag_vlan(scene, &row.host).map(|(vlan, _, vmknic)| (vlan, subnet(&vmknic)))).collect();
     for (index, row) in rows.iter_mut().enumerate() {
         let Some(Some((own, networks))) = known.get(index) else { continue };
         let differing = known.iter().flatten().find(|(other, others)| {

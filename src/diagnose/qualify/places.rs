@@ -62,7 +62,7 @@ pub struct Place {
     pub condition: String,
 }
 
-/// All VMs with RDMA, in the order of hosts.
+/// All VMs with RDMA, in the order of hosts and names.
 pub fn places(scene: &Scene<'_>, found: &[Found]) -> Vec<Place> {
     let mut vms: Vec<&EntityId> = Vec::new();
     for chain in &scene.joined.chains {
@@ -70,7 +70,9 @@ pub fn places(scene: &Scene<'_>, found: &[Found]) -> Vec<Place> {
             vms.push(&chain.vm);
         }
     }
-    vms.into_iter().filter_map(|vm| place(scene, found, vm)).collect()
+    let mut places: Vec<Place> = vms.into_iter().filter_map(|vm| place(scene, found, vm)).collect();
+    places.sort_by(|one, other| (&one.vm.target, &one.name).cmp(&(&other.vm.target, &other.name)));
+    places
 }
 
 /// How a device of a VM is RDMA; `None` if it is not.
@@ -80,9 +82,10 @@ fn device_of(scene: &Scene<'_>, chain: &Chain) -> Option<Device> {
     }
     let has = |kind| chain.links.iter().find(|link| link.kind == kind);
     let function = has(LinkKind::DeviceFunction)?;
-    let in_guest = chain.links.iter().any(|link| {
-        link.kind == LinkKind::GuestDevice && matches!(link.from.entity, Entity::RdmaDevice(_))
-    });
+    let in_guest = chain
+        .links
+        .iter()
+        .any(|link| link.kind == LinkKind::GuestDevice && matches!(link.from.entity, Entity::RdmaDevice(_)));
     let is_capable = scene.text(&function.to, Attribute::FunctionKind) == Some("RDMA-capable NIC");
     if !in_guest && !is_capable && has(LinkKind::FunctionVirtual).is_none() {
         return None;
@@ -153,7 +156,8 @@ fn paravirtual(scene: &Scene<'_>, found: &[Found], host: &TargetId, switch: Opti
     let bad: Vec<&super::Cell> = row.needed(Status::Fail).collect();
     let open: Vec<&super::Cell> = row.needed(Status::Unknown).collect();
     let says = |cells: &[&super::Cell]| cells.iter().map(|cell| cell.says.clone()).collect::<Vec<_>>().join("; ");
-    if same_switch(scene, host, switch).is_none() && bad.iter().any(|cell| cell.requirement == super::Requirement::Hca) {
+    if same_switch(scene, host, switch).is_none() && bad.iter().any(|cell| cell.requirement == super::Requirement::Hca)
+    {
         let refused = format!("refused: {host} is no member of {}", switch.entity.name());
         return Move {
             host: host.clone(),

@@ -16,7 +16,7 @@ pub const CHECK: Check = Check {
            is copied; fails if a host does not qualify, since PVRDMA then uses TCP; unknown where nothing tells",
     source: Source { text: "vSphere Networking: PVRDMA Support (memory copy, RDMA, TCP fallback)", weak: false },
     thresholds: &[],
-    explains: &["mpi.pml", "mpi.interface-choice"],
+    explains: &[],
     judge,
     #[cfg(test)]
     samples: tests::SAMPLES,
@@ -48,7 +48,9 @@ fn judged(
 ) -> Judged {
     let pair = format!("{} and {}", one.guest, other.guest);
     match verdict.transport {
-        Transport::Rdma => Judged::pass(subject, format!("{pair} use RDMA: {}", verdict.why)).shown_by(verdict.evidence),
+        Transport::Rdma => {
+            Judged::pass(subject, format!("{pair} use RDMA: {}", verdict.why)).shown_by(verdict.evidence)
+        }
         Transport::SameHost => {
             Judged::info(subject, format!("{pair} copy from memory to memory on one host"), verdict.why)
                 .shown_by(verdict.evidence)

@@ -37,7 +37,13 @@ fn port_of(chain: &Chain) -> Option<&EntityId> {
     chain.reaches(|entity| matches!(entity, Entity::SwitchPort { .. } | Entity::PortGroup(_)))
 }
 
-fn judge_pair(scene: &Scene<'_>, one: &End<'_>, other: &End<'_>, first_port: &EntityId, second_port: &EntityId) -> Judged {
+fn judge_pair(
+    scene: &Scene<'_>,
+    one: &End<'_>,
+    other: &End<'_>,
+    first_port: &EntityId,
+    second_port: &EntityId,
+) -> Judged {
     let way = || one.chain.into_iter().chain(other.chain).flat_map(|chain| scene.way_of(chain));
     let (first, second) = (vlan_of(scene, one), vlan_of(scene, other));
     let (Some((first, by_first)), Some((second, by_second))) = (&first, &second) else {
@@ -61,9 +67,11 @@ fn judge_pair(scene: &Scene<'_>, one: &End<'_>, other: &End<'_>, first_port: &En
             let shown = |(about, attribute): &(EntityId, Attribute), guest: &End<'_>, vlan: &Vlan| {
                 Exhibit::of(about, *attribute, format!("{} sends in VLAN {vlan}", guest.guest))
             };
-            let group = |port: &EntityId| scene.text(port, Attribute::PortGroupKey).map(|key| {
-                scene.declared.port_group(key).unwrap_or(key).to_owned()
-            });
+            let group = |port: &EntityId| {
+                scene
+                    .text(port, Attribute::PortGroupKey)
+                    .map(|key| scene.declared.port_group(key).unwrap_or(key).to_owned())
+            };
             let which = group(second_port).map_or_else(String::new, |group| format!(" ({group})"));
             let step = format!(
                 "vCenter: Networking > the port group of {}{which} > Edit Settings > VLAN: {first}, or move its adapter to a port \

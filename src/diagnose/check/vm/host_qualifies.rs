@@ -57,12 +57,8 @@ fn judge_place(place: &Place, row: &Row) -> Judged {
                 ),
             )
             .shown_by(evidence);
-            let better: Vec<&str> = place
-                .moves
-                .iter()
-                .filter(|one| one.keeps == Status::Pass)
-                .map(|one| one.host.as_str())
-                .collect();
+            let better: Vec<&str> =
+                place.moves.iter().filter(|one| one.keeps == Status::Pass).map(|one| one.host.as_str()).collect();
             if let Some(first) = better.first() {
                 let step = format!("vCenter: {name} > Migrate > Change compute resource only > {first}");
                 let undo = format!("vCenter: {name} > Migrate > Change compute resource only > {host}");
@@ -80,8 +76,9 @@ fn judge_place(place: &Place, row: &Row) -> Judged {
             let title = format!("whether {host} qualifies for {name} is not known: {}", says(Status::Unknown));
             Judged::unknown(vm, lack(row), title, decide)
         }
-        _ => Judged::pass(vm, format!("{name} runs on {host}, which qualifies for RDMA"))
-            .shown_by(row.cells.iter().filter(|cell| cell.requirement.is_needed()).flat_map(|cell| cell.exhibits.clone())),
+        _ => Judged::pass(vm, format!("{name} runs on {host}, which qualifies for RDMA")).shown_by(
+            row.cells.iter().filter(|cell| cell.requirement.is_needed()).flat_map(|cell| cell.exhibits.clone()),
+        ),
     }
 }
 
@@ -111,7 +108,7 @@ mod tests {
         let judged = closed.moving_vms("esx02", "esx01").judge(&CHECK);
         let titles: Vec<(&str, Status)> = judged.iter().map(|judged| (judged.title.as_str(), judged.status)).collect();
         let lost = |name| format!("{name} runs on esx01, which does not qualify for RDMA");
-        assert_eq!(titles, [(&*lost("pv-b"), Status::Fail), (&*lost("pv-a"), Status::Fail)]);
+        assert_eq!(titles, [(&*lost("pv-a"), Status::Fail), (&*lost("pv-b"), Status::Fail)]);
         assert!(judged[0].cures[0].steps[0].shown().contains("esx02"), "{judged:#?}");
     }
 }

@@ -11,7 +11,10 @@ pub const CHECK: Check = Check {
     title: "A VM would keep RDMA on every other host",
     gate: "VMs with a PVRDMA adapter or a passed-through RDMA adapter, where the inventory has another host",
     rule: "informs if the VM would lose RDMA on another host or cannot move there; passes if it would keep it on all of them",
-    source: Source { text: "vSphere Networking: PVRDMA Support; vSphere Resource Management: DirectPath I/O", weak: false },
+    source: Source {
+        text: "vSphere Networking: PVRDMA Support; vSphere Resource Management: DirectPath I/O",
+        weak: false,
+    },
     thresholds: &[],
     explains: &[],
     judge,
@@ -43,7 +46,9 @@ fn judge_place(place: &Place) -> Judged {
         let keeps = names(Status::Pass);
         let title = match (place.device, keeps.is_empty()) {
             (Device::Pvrdma, true) => format!("{name} would keep RDMA on no other host that is known"),
-            (Device::Pvrdma, false) => format!("{name} would lose RDMA on {}, and keep it on {keeps}", names(Status::Fail)),
+            (Device::Pvrdma, false) => {
+                format!("{name} would lose RDMA on {}, and keep it on {keeps}", names(Status::Fail))
+            }
             (Device::DynamicPassthrough, false) => format!("{name} could be started on {keeps}, and on no other host"),
             _ => format!("{name} is bound to {} by what is passed through", vm.target),
         };
@@ -59,7 +64,8 @@ fn judge_place(place: &Place) -> Judged {
     if place.condition.is_empty() {
         Judged::pass(vm, format!("{name} would keep RDMA on {keeps}"))
     } else {
-        let shown = crate::diagnose::check::Exhibit::of(vm, crate::fabric::Attribute::HardwareVersion, "no RDMA namespaces");
+        let shown =
+            crate::diagnose::check::Exhibit::of(vm, crate::fabric::Attribute::HardwareVersion, "no RDMA namespaces");
         Judged::info(vm, format!("{name} would keep RDMA on {keeps}, with a condition"), place.condition.clone())
             .shown_by([shown])
     }
@@ -101,7 +107,8 @@ mod tests {
         let site = Site::sound();
         let text = site.printed("esx02", "esxi.vm-configs").replace("vmx-19", "vmx-14");
         let list = site.printed("esx02", "esxi.vm-list").replace("vmx-19", "vmx-14");
-        let file = site.printed("esx02", "esxi.vmx-files").replace("virtualHW.version = \"19\"", "virtualHW.version = \"14\"");
+        let file =
+            site.printed("esx02", "esxi.vmx-files").replace("virtualHW.version = \"19\"", "virtualHW.version = \"14\"");
         let site = site
             .with("esx02", says("esxi.vm-configs", &text))
             .with("esx02", says("esxi.vm-list", &list))

@@ -8,4 +8,5 @@ mod same_host;
 use super::Check;
 
 /// The checks of this layer.
-pub const CHECKS: &[&Check] = &[&host_qualifies::CHECK, &migration_targets::CHECK, &placement::CHECK, &same_host::CHECK];
+pub const CHECKS: &[&Check] =
+    &[&host_qualifies::CHECK, &migration_targets::CHECK, &placement::CHECK, &same_host::CHECK];

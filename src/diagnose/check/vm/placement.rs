@@ -73,7 +73,12 @@ fn missing(scene: &Scene<'_>, name: &str, what: &str) -> Judged {
     };
     let subject = silent.map_or_else(|| somewhere(scene), |host| EntityId::new(host, Entity::Host));
     let title = format!("{what} names {}: {why}", Text::new(name));
-    Judged::unknown(&subject, lack, title, "vim-cmd vmsvc/getallvms on each host: how the VM is called, and where it is")
+    Judged::unknown(
+        &subject,
+        lack,
+        title,
+        "vim-cmd vmsvc/getallvms on each host: how the VM is called, and where it is",
+    )
 }
 
 fn judge_rule(scene: &Scene<'_>, places: &[Place], rule: &Rule) -> Judged {
@@ -94,12 +99,12 @@ fn judge_rule(scene: &Scene<'_>, places: &[Place], rule: &Rule) -> Judged {
             let hosts: std::collections::BTreeSet<_> = vms.iter().map(|(_, vm)| &vm.target).collect();
             hosts.len() == vms.len()
         }
-        RuleKind::MustRunOn => {
-            vms.iter().all(|(_, vm)| rule.hosts.iter().any(|host| host == vm.target.as_str()))
-        }
+        RuleKind::MustRunOn => vms.iter().all(|(_, vm)| rule.hosts.iter().any(|host| host == vm.target.as_str())),
     };
     if !is_kept {
-        let step = format!("vCenter: Migrate so that {what} holds again; see Cluster > Monitor > vSphere DRS > Faults for why it does not");
+        let step = format!(
+            "vCenter: Migrate so that {what} holds again; see Cluster > Monitor > vSphere DRS > Faults for why it does not"
+        );
         return Judged::warn(
             first,
             Confidence::Proved,
@@ -113,9 +118,10 @@ fn judge_rule(scene: &Scene<'_>, places: &[Place], rule: &Rule) -> Judged {
     // A rule that DRS keeps may still lead a VM to a host that does not qualify.
     let lost = vms.iter().find_map(|(name, vm)| {
         let place = places.iter().find(|place| place.vm == *vm)?;
-        let one = place.moves.iter().find(|one| {
-            one.keeps == Status::Fail && rule.hosts.iter().any(|host| host == one.host.as_str())
-        })?;
+        let one = place
+            .moves
+            .iter()
+            .find(|one| one.keeps == Status::Fail && rule.hosts.iter().any(|host| host == one.host.as_str()))?;
         Some((*name, one))
     });
     match lost {

@@ -55,6 +55,16 @@ pub struct Event {
     pub is_trouble: bool,
 }
 
+impl Event {
+    /// Itself as an item, in these words.
+    fn exhibit(&self, says: String) -> Exhibit {
+        match self.attribute {
+            Some(attribute) => Exhibit::of(&self.about, attribute, says),
+            None => Exhibit::thing(&self.about, says),
+        }
+    }
+}
+
 /// All events of a scene, in their order on our clock.
 pub fn events(scene: &Scene<'_>) -> Vec<Event> {
     let mut events = Vec::new();
@@ -207,17 +217,11 @@ pub fn before(events: &[Event], judged: &Judged, window: Duration) -> Vec<Exhibi
         .filter_map(|event| {
             let distance = evidence.at.duration_since(event.at);
             let is_before = distance > SignedDuration::ZERO && distance <= window;
-            is_before.then(|| Exhibit {
-                about: event.about.clone(),
-                attribute: event.attribute,
-                says: format!(
-                    "{} on {}, {} before: {} ({})",
-                    event.says,
-                    event.about.target,
-                    seconds(distance),
-                    evidence.says,
-                    doubt(event.timing, evidence.timing)
-                ),
+            is_before.then(|| {
+                let (says, machine) = (&event.says, &event.about.target);
+                let doubt = doubt(event.timing, evidence.timing);
+                let before = seconds(distance);
+                event.exhibit(format!("{says} on {machine}, {before} before: {} ({doubt})", evidence.says))
             })
         })
         .take(MOST)
@@ -243,11 +247,8 @@ pub fn weigh(scene: &Scene<'_>, diagnosis: &mut Diagnosis) {
             for symptom in &cause.symptoms {
                 let Some(event) = first_evidence(&events, &symptom.judged) else { continue };
                 if let Some(by) = began_after(own, event) {
-                    late.push(Exhibit {
-                        about: event.about.clone(),
-                        attribute: event.attribute,
-                        says: format!("{} on {}, {} before this", event.says, event.about.target, seconds(by)),
-                    });
+                    let says = format!("{} on {}, {} before this", event.says, event.about.target, seconds(by));
+                    late.push(event.exhibit(says));
                 }
             }
         }
@@ -350,13 +351,13 @@ mod tests {
         };
         let joined = site.joined();
         let cause = Cause { found: found(999_500_000), symptoms: vec![found(990_000_000)] };
-        let mut diagnosis = Diagnosis { causes: vec![cause], rest: Vec::new() };
+        let mut diagnosis = Diagnosis { causes: vec![cause], ..Diagnosis::default() };
         weigh(&site.scene(&joined), &mut diagnosis);
         let judged = &diagnosis.causes[0].found.judged;
         assert_eq!((judged.against.len(), judged.confidence), (1, Confidence::Likely), "{judged:#?}");
         // The other way round nothing speaks against it.
         let cause = Cause { found: found(990_000_000), symptoms: vec![found(999_500_000)] };
-        let mut diagnosis = Diagnosis { causes: vec![cause], rest: Vec::new() };
+        let mut diagnosis = Diagnosis { causes: vec![cause], ..Diagnosis::default() };
         weigh(&site.scene(&joined), &mut diagnosis);
         assert_eq!(diagnosis.causes[0].found.judged.confidence, Confidence::Proved);
     }

@@ -61,7 +61,7 @@ impl Requirement {
     pub fn checks(self) -> &'static [&'static str] {
         match self {
             Self::Hca => &["host.rdma-device", "host.rdma-port-active"],
-            Self::SoleUplink => &["host.sole-uplink", "host.lag"],
+            Self::SoleUplink => &["host.sole-uplink"],
             Self::Tag => &["host.pvrdma-vmknic", "host.pvrdma-vmknic-switch", "host.pvrdma-vmknic-address"],
             Self::Ruleset => &["host.pvrdma-ruleset"],
             Self::Pfc => &["host.pfc", "host.pause-with-pfc"],

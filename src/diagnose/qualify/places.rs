@@ -2,7 +2,7 @@
 //! failed (HA). An adapter that PVRDMA makes up moves with its VM and falls back to TCP in silence where the host does not
 //! qualify; a function that is passed through does not move.
 
-use super::{Row, row, same_switch};
+use super::{Row, distributed_switch, row, same_switch};
 use crate::diagnose::cause::Found;
 use crate::diagnose::check::{Exhibit, Lack, Scene};
 use crate::diagnose::finding::Status;
@@ -111,7 +111,7 @@ fn place(scene: &Scene<'_>, found: &[Found], vm: &EntityId) -> Option<Place> {
     // What is passed through holds the whole VM.
     let (chain, device) = chains.iter().max_by_key(|(_, device)| *device)?;
     let name = scene.text(vm, Attribute::VmName).map_or_else(|| vm.entity.name(), str::to_owned);
-    let switch = chain.reaches(|entity| matches!(entity, Entity::VirtualSwitch(_)));
+    let switch = distributed_switch(scene, chain);
     let here = switch.filter(|_| *device == Device::Pvrdma).map(|switch| row(scene, found, &vm.target, switch));
     let moves = scene
         .hosts()

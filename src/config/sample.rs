@@ -80,8 +80,8 @@ pub const SAMPLE: &str = r###"## Configuration of rdmascope. Lines that begin wi
 # kind = "local"
 
 ## What only vCenter knows; checks compare it with where VMs run and with the hosts that qualify for RDMA.
-## drs         a rule. kind: keep-together, keep-apart or must-run-on; vms: their names in vSphere; hosts: targets of this
-##             file, for must-run-on only
+## drs         a rule. kind: keep-together, keep-apart or must-run-on; vms: their names in vSphere; hosts: targets of
+##             this file, for must-run-on only
 ## ha          restart: the VMs that are started anew on another host when theirs fails
 ## port_group  the name of a port group of a distributed switch, of which hosts know the key only
 # [[drs]]

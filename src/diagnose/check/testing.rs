@@ -8,7 +8,6 @@ use std::time::Duration;
 use super::{
     Answers, Check, Exhibit, Judged, Machine, MachineKind, Moved, Movements, Reached, Scene, Thresholds, examine,
 };
-use crate::config::{Configuration, Declared};
 use crate::diagnose::cause::Found;
 use crate::diagnose::document::reading_of;
 use crate::diagnose::finding::Status;
@@ -76,7 +75,7 @@ pub struct Site {
     machines: BTreeMap<TargetId, Machine>,
     movements: Movements,
     thresholds: Thresholds,
-    declared: Declared,
+    placement: crate::config::Declared,
     order: Vec<TargetId>,
     pairs: Vec<(TargetId, TargetId)>,
     declared: Vec<Declared>,
@@ -200,7 +199,8 @@ impl Site {
         let hosts: Vec<String> =
             hosts.map(|(target, _)| format!("[[target]]\nname = \"{target}\"\nkind = \"esxi\"\n")).collect();
         let text = format!("{}{text}", hosts.concat());
-        self.declared = Configuration::parse("config.toml", &text).expect("a right configuration").declared;
+        let configuration = crate::config::Configuration::parse("config.toml", &text).expect("a right configuration");
+        self.placement = configuration.declared;
         self
     }
 
@@ -432,7 +432,7 @@ impl Site {
             pairs: &self.pairs,
             movements: &self.movements,
             thresholds: &self.thresholds,
-            declared: &self.declared,
+            declared: &self.placement,
             now: Timestamp::UNIX_EPOCH,
         }
     }

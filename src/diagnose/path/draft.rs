@@ -142,7 +142,11 @@ pub(super) fn worse(one: Status, other: Status) -> bool {
 pub(super) fn rate(bits: u64) -> String {
     if bits >= 1_000_000_000 {
         let tenths = bits / 100_000_000;
-        if tenths % 10 == 0 { format!("{}G", tenths / 10) } else { format!("{}.{}G", tenths / 10, tenths % 10) }
+        if tenths.is_multiple_of(10) {
+            format!("{}G", tenths / 10)
+        } else {
+            format!("{}.{}G", tenths / 10, tenths % 10)
+        }
     } else {
         format!("{}M", bits / 1_000_000)
     }

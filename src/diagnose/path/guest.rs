@@ -54,19 +54,16 @@ fn kind(kind: DeviceKind) -> &'static str {
 }
 
 fn state(scene: &Scene<'_>, port: &Port, draft: &mut Draft) {
-    match scene.value(&port.id, Attribute::PortState) {
-        Some(Value::PortState(state)) => {
-            draft.hop.state = state.to_string();
-            if !matches!(state, PortState::Active | PortState::ActiveDefer) {
-                let says = format!("{} is {state}", port.device.entity.name());
-                draft.hop.evidence.push(Exhibit::of(&port.id, Attribute::PortState, says));
-                draft.judge(Status::Fail, &format!("the port is {state}"));
-            }
-        }
-        _ => {
-            let why = scene.lack(&port.id, Attribute::PortState).map_or_else(|| "empty".to_owned(), |(_, why)| why);
-            draft.judge(Status::Unknown, &format!("its state is not known: {why}"));
-        }
+    let Some(Value::PortState(state)) = scene.value(&port.id, Attribute::PortState) else {
+        let why = scene.lack(&port.id, Attribute::PortState).map_or_else(|| "empty".to_owned(), |(_, why)| why);
+        draft.judge(Status::Unknown, &format!("its state is not known: {why}"));
+        return;
+    };
+    draft.hop.state = state.to_string();
+    if !matches!(state, PortState::Active | PortState::ActiveDefer) {
+        let says = format!("{} is {state}", port.device.entity.name());
+        draft.hop.evidence.push(Exhibit::of(&port.id, Attribute::PortState, says));
+        draft.judge(Status::Fail, &format!("the port is {state}"));
     }
 }
 

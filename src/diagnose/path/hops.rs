@@ -274,7 +274,7 @@ fn interface(scene: &Scene<'_>, chain: &Chain, side: Side) -> Draft {
     let Some(id) = chain.reaches(|entity| matches!(entity, Entity::SwitchInterface(_))) else {
         let uplink = chain.reaches(|entity| matches!(entity, Entity::Uplink(_)));
         let why = uplink.and_then(|uplink| {
-            let gap = scene.joined.gaps.iter().find(|gap| gap.about == *uplink && gap.missing.contains("interface"));
+            let gap = scene.joined.gaps.iter().find(|gap| gap.about == *uplink && gap.missing == "switch port");
             gap.map(|gap| gap.why.clone())
         });
         let has_switch = scene.of_kind(MachineKind::Switch).next().is_some();

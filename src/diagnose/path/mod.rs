@@ -161,6 +161,9 @@ pub fn path_during(
     back.reverse();
     drafts.extend(back);
     compare::along(scene, (&first, &second), &mut drafts);
+    for (end, side) in [(&first, Side::One), (&second, Side::Other)] {
+        state::require(scene, found, end, side, &mut drafts);
+    }
     state::settle(found, &mut drafts);
     let hops: Vec<Hop> = drafts.into_iter().map(|draft| draft.hop).collect();
     let first_with = |status| hops.iter().position(|hop| hop.status == status);

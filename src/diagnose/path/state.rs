@@ -2,10 +2,18 @@
 
 use std::collections::BTreeSet;
 
+<<<<<<< HEAD
 use super::HopKind;
 use super::draft::Draft;
+=======
+use super::draft::Draft;
+use super::ends::End;
+use super::{HopKind, Side};
+>>>>>>> path
 use crate::diagnose::cause::Found;
+use crate::diagnose::check::Scene;
 use crate::diagnose::finding::Status;
+use crate::diagnose::qualify::{Requirement, row_of};
 use crate::fabric::{Entity, EntityId};
 
 /// Checks that judge the way as a whole: they follow from a path, and no path follows from them.
@@ -58,9 +66,36 @@ pub(super) fn settle(found: &[Found], hops: &mut [Draft]) {
     }
 }
 
+/// Marks the hops that lack what a host needs for RDMA, where no check looked at it: the verdict follows from the same.
+pub(super) fn require(scene: &Scene<'_>, found: &[Found], end: &End<'_>, side: Side, hops: &mut [Draft]) {
+    let Some(row) = end.chain.filter(|chain| chain.is_pvrdma()).and_then(|chain| row_of(scene, found, chain)) else {
+        return;
+    };
+    for cell in row.cells.iter().filter(|cell| cell.requirement.is_needed() && cell.check.is_none()) {
+        let kind = match cell.requirement {
+            Requirement::Hca => HopKind::Uplink,
+            Requirement::SoleUplink => HopKind::VirtualSwitch,
+            _ => HopKind::Host,
+        };
+        let Some(draft) = hops.iter_mut().find(|draft| draft.hop.kind == kind && draft.hop.side == side) else {
+            continue;
+        };
+        match cell.status {
+            Status::Fail => {
+                draft.judge(Status::Fail, &cell.says);
+                draft.hop.evidence.extend(cell.exhibits.clone());
+            }
+            Status::Unknown => {
+                draft.judge(Status::Unknown, &format!("{}; what would tell: {}", cell.says, cell.decide));
+            }
+            _ => {}
+        }
+    }
+}
+
 /// True for a check without whose answer nobody can say that a hop is in order.
 fn is_needed(id: &str) -> bool {
-    crate::diagnose::qualify::Requirement::ALL.iter().any(|one| one.is_needed() && one.checks().contains(&id))
+    Requirement::ALL.iter().any(|one| one.is_needed() && one.checks().contains(&id))
 }
 
 /// True for what a check is about when it speaks of a machine as a whole.

@@ -61,7 +61,7 @@ impl Requirement {
     pub fn checks(self) -> &'static [&'static str] {
         match self {
             Self::Hca => &["host.rdma-device", "host.rdma-port-active"],
-            Self::SoleUplink => &["host.sole-uplink", "host.lag"],
+            Self::SoleUplink => &["host.sole-uplink"],
             Self::Tag => &["host.pvrdma-vmknic", "host.pvrdma-vmknic-switch", "host.pvrdma-vmknic-address"],
             Self::Ruleset => &["host.pvrdma-ruleset"],
             Self::Pfc => &["host.pfc", "host.pause-with-pfc"],
@@ -170,8 +170,7 @@ pub fn judgements(scene: &Scene<'_>) -> Vec<Found> {
 
 /// The switches of PVRDMA adapters, by host.
 fn pvrdma_switches(scene: &Scene<'_>) -> BTreeSet<EntityId> {
-    let is_switch = |entity: &Entity| matches!(entity, Entity::VirtualSwitch(_));
-    scene.pvrdma_chains().filter_map(|chain| chain.reaches(is_switch).cloned()).collect()
+    scene.pvrdma_chains().filter_map(|chain| distributed_switch(scene, chain).cloned()).collect()
 }
 
 /// The switch of a host that is the same distributed switch as that of another host.
@@ -269,6 +268,11 @@ pub fn lacking(scene: &Scene<'_>, found: &[Found], chain: &Chain) -> Vec<Cell> {
 
 /// How the host of a PVRDMA adapter qualifies for it; `None` where its switch is not known.
 pub fn row_of(scene: &Scene<'_>, found: &[Found], chain: &Chain) -> Option<Row> {
+    Some(row(scene, found, &chain.vm.target, distributed_switch(scene, chain)?))
+}
+
+/// The distributed switch that an adapter is on. PVRDMA does not work on a standard switch, whatever the host has.
+fn distributed_switch<'a>(scene: &Scene<'_>, chain: &'a Chain) -> Option<&'a EntityId> {
     let switch = chain.reaches(|entity| matches!(entity, Entity::VirtualSwitch(_)))?;
-    Some(row(scene, found, &chain.vm.target, switch))
+    (scene.text(switch, Attribute::SwitchKind) != Some("standard")).then_some(switch)
 }

@@ -2,7 +2,7 @@
 //! failed (HA). An adapter that PVRDMA makes up moves with its VM and falls back to TCP in silence where the host does not
 //! qualify; a function that is passed through does not move.
 
-use super::{Row, row, same_switch};
+use super::{Row, distributed_switch, row, same_switch};
 use crate::diagnose::cause::Found;
 use crate::diagnose::check::{Exhibit, Lack, Scene};
 use crate::diagnose::finding::Status;
@@ -62,7 +62,7 @@ pub struct Place {
     pub condition: String,
 }
 
-/// All VMs with RDMA, in the order of hosts.
+/// All VMs with RDMA, in the order of hosts and names.
 pub fn places(scene: &Scene<'_>, found: &[Found]) -> Vec<Place> {
     let mut vms: Vec<&EntityId> = Vec::new();
     for chain in &scene.joined.chains {
@@ -70,7 +70,9 @@ pub fn places(scene: &Scene<'_>, found: &[Found]) -> Vec<Place> {
             vms.push(&chain.vm);
         }
     }
-    vms.into_iter().filter_map(|vm| place(scene, found, vm)).collect()
+    let mut places: Vec<Place> = vms.into_iter().filter_map(|vm| place(scene, found, vm)).collect();
+    places.sort_by(|one, other| (&one.vm.target, &one.name).cmp(&(&other.vm.target, &other.name)));
+    places
 }
 
 /// How a device of a VM is RDMA; `None` if it is not.
@@ -109,7 +111,7 @@ fn place(scene: &Scene<'_>, found: &[Found], vm: &EntityId) -> Option<Place> {
     // What is passed through holds the whole VM.
     let (chain, device) = chains.iter().max_by_key(|(_, device)| *device)?;
     let name = scene.text(vm, Attribute::VmName).map_or_else(|| vm.entity.name(), str::to_owned);
-    let switch = chain.reaches(|entity| matches!(entity, Entity::VirtualSwitch(_)));
+    let switch = distributed_switch(scene, chain);
     let here = switch.filter(|_| *device == Device::Pvrdma).map(|switch| row(scene, found, &vm.target, switch));
     let moves = scene
         .hosts()

@@ -57,7 +57,8 @@ mod tests {
         for wrong in ["/proc/uptime:-1.5 3\n", "/proc/uptime:x\n", "/proc/uptime:99999999999999999999.0 1\n"] {
             assert!(of(wrong).starts_with("<failed"), "{wrong}");
         }
-        assert_eq!(shown(&run(&PROBE, &[("", "", 2)]), &Entity::Guest, Attribute::Uptime), "absent");
+        let missing = run(&PROBE, &[("", "grep: /proc/uptime: No such file or directory", 2)]);
+        assert_eq!(shown(&missing, &Entity::Guest, Attribute::Uptime), "absent");
     }
 
     survives_damage!(PROBE, UPTIME);

@@ -1,11 +1,11 @@
 //! Which transport two guests use. PVRDMA falls back to TCP without a message, and works on as if nothing had happened.
 
-use crate::diagnose::check::{Check, Exhibit, Judged, Lack, Reached, Scene, Source};
+use crate::diagnose::check::{Check, Judged, Lack, Reached, Scene, Source};
 use crate::diagnose::finding::Status;
 use crate::diagnose::path::{End, Transport, Verdict, ends, transport};
 use crate::diagnose::qualify;
 use crate::diagnose::remedy::{Cure, Step};
-use crate::fabric::TargetId;
+use crate::fabric::{EntityId, TargetId};
 
 /// Two guests use RDMA.
 pub const CHECK: Check = Check {
@@ -16,7 +16,7 @@ pub const CHECK: Check = Check {
            is copied; fails if a host does not qualify, since PVRDMA then uses TCP; unknown where nothing tells",
     source: Source { text: "vSphere Networking: PVRDMA Support (memory copy, RDMA, TCP fallback)", weak: false },
     thresholds: &[],
-    explains: &["mpi.pml", "mpi.interface-choice"],
+    explains: &[],
     judge,
     #[cfg(test)]
     samples: tests::SAMPLES,
@@ -39,13 +39,7 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
         .collect()
 }
 
-fn judged(
-    scene: &Scene<'_>,
-    one: &End<'_>,
-    other: &End<'_>,
-    subject: &crate::fabric::EntityId,
-    verdict: Verdict,
-) -> Judged {
+fn judged(scene: &Scene<'_>, one: &End<'_>, other: &End<'_>, subject: &EntityId, verdict: Verdict) -> Judged {
     let pair = format!("{} and {}", one.guest, other.guest);
     match verdict.transport {
         Transport::Rdma => {
@@ -55,7 +49,7 @@ fn judged(
             Judged::info(subject, format!("{pair} copy from memory to memory on one host"), verdict.why)
                 .shown_by(verdict.evidence)
         }
-        Transport::Tcp => tcp(one, other, subject, verdict.why, verdict.evidence, verdict.confidence),
+        Transport::Tcp => tcp(one, other, subject, verdict),
         Transport::NotDeterminable => {
             let unreached = |host: Option<&TargetId>| {
                 host.and_then(|host| scene.machines.get(host)).is_some_and(|host| host.reached != Reached::Yes)
@@ -74,15 +68,8 @@ fn judged(
     }
 }
 
-fn tcp(
-    one: &End<'_>,
-    other: &End<'_>,
-    subject: &crate::fabric::EntityId,
-    why: String,
-    evidence: Vec<Exhibit>,
-    confidence: crate::diagnose::finding::Confidence,
-) -> Judged {
-    debug_assert!(!evidence.is_empty());
+fn tcp(one: &End<'_>, other: &End<'_>, subject: &EntityId, verdict: Verdict) -> Judged {
+    let Verdict { why, evidence, confidence, .. } = verdict;
     let step = "mend what the host lacks (see its own findings), or move the VM to a host that qualifies";
     let mut judged = Judged::fail(
         subject,
@@ -108,7 +95,7 @@ fn tcp(
 pub(in crate::diagnose) mod tests {
     use super::*;
     use crate::diagnose::check::testing::{Samples, Site, fails, says};
-    use crate::fabric::{Entity, EntityId};
+    use crate::fabric::Entity;
 
     fn counter(target: &str, of: &str, name: &str) -> EntityId {
         EntityId::new(&TargetId::new(target), Entity::Counter { of: of.into(), name: name.into() })

@@ -108,7 +108,7 @@ mod tests {
         let judged = closed.moving_vms("esx02", "esx01").judge(&CHECK);
         let titles: Vec<(&str, Status)> = judged.iter().map(|judged| (judged.title.as_str(), judged.status)).collect();
         let lost = |name| format!("{name} runs on esx01, which does not qualify for RDMA");
-        assert_eq!(titles, [(&*lost("pv-b"), Status::Fail), (&*lost("pv-a"), Status::Fail)]);
+        assert_eq!(titles, [(&*lost("pv-a"), Status::Fail), (&*lost("pv-b"), Status::Fail)]);
         assert!(judged[0].cures[0].steps[0].shown().contains("esx02"), "{judged:#?}");
     }
 }

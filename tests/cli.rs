@@ -71,6 +71,12 @@ fn help_version_and_wrong_usage_have_their_statuses() {
             "--theme: unknown theme \"defualt\"; did you mean \"default\"? (known here: default, dark, light,",
         ),
         (&["--glyphs", "dots", "themes"], "--glyphs: unknown glyphs \"dots\"; known here: braille, block, ascii"),
+        (&["check", "--scenario", "nowhere"], "--scenario: unknown scenario \"nowhere\""),
+        (&["check"], "none is given and the inventory is empty"),
+        (&["check", "--fail-on", "error"], "invalid value 'error'"),
+        (&["checks", "--format", "junit"], "--format junit is printed by `check` alone"),
+        (&["diff", "absent.json", "now"], "absent.json: cannot be read: no such file or directory"),
+        (&["diff", "now", "now"], "now: stands second"),
         (&["snapshot", "offline:"], "\"offline:\" names no file; write offline:FILE"),
         (&["snapshot", "--", "-oProxyCommand=x"], "begins with a hyphen"),
         (&["snapshot", "a\nb"], "holds a control character"),
@@ -97,6 +103,46 @@ fn configuration_is_written_once_shown_and_found() {
     let elsewhere = home.path().join("elsewhere");
     let moved = program(home.path(), &["config", "path"]).env("XDG_CONFIG_HOME", &elsewhere).output().expect("it runs");
     assert_eq!(ended(moved).1, format!("{}\n", elsewhere.join("rdmascope/config.toml").display()));
+}
+
+#[test]
+fn what_is_said_of_checks_is_held_against_the_catalogue() {
+    let home = home();
+    configure(
+        home.path(),
+        "[thresholds]\n\"host.no-such.number\" = 1\n\n[[suppress]]\ncheck = \"host.pvrdma-rulset\"\nreason = \"x\"\n",
+    );
+    let file = home.path().join(".config/rdmascope/config.toml").display().to_string();
+    for arguments in [&["check", "local"][..], &["checks"], &["check", "--scenario", "healthy"], &["config", "show"]] {
+        let (status, out, err) = run(home.path(), arguments);
+        assert_eq!((status, out.as_str()), (2, ""), "{arguments:?}: {err}");
+        assert!(err.contains(&format!("{file}:2: unknown threshold \"host.no-such.number\"")), "{err}");
+        let expected = format!("{file}:4: unknown check \"host.pvrdma-rulset\"; did you mean \"host.pvrdma-ruleset\"?");
+        assert!(err.contains(&expected), "{err}");
+    }
+    configure(
+        home.path(),
+        "[[suppress]]\ncheck = \"host.pvrdma-ruleset\"\nreason = \"known here\"\nexpires = 2999-12-31\n",
+    );
+    let (status, out, err) = run(home.path(), &["config", "show"]);
+    assert!(out.contains("Accepted\n  host.pvrdma-ruleset  known here, until 2999-12-31  (line 1)\n"), "{out}");
+    assert_eq!((status, err.as_str()), (0, ""));
+    let (status, out, err) = run(home.path(), &["check", "esx01", "esx02", "--scenario", "ruleset-closed"]);
+    assert_eq!(err, "");
+    assert!(out.contains("known here, until 2999-12-31"), "{out}");
+    assert_eq!(status, 0, "what is accepted does not count: {out}");
+}
+
+#[test]
+fn the_catalogue_is_printed() {
+    let home = home();
+    let (status, out, _) = run(home.path(), &["checks"]);
+    assert!(
+        status == 0 && out.contains("\nhost.pvrdma-ruleset\n") || out.starts_with("host.pvrdma-ruleset\n"),
+        "{out}"
+    );
+    let document = json(&run(home.path(), &["checks", "--format", "json"]).1);
+    assert_eq!(document["schema"], "rdmascope.checks/1");
 }
 
 #[test]

@@ -231,6 +231,8 @@ fn two_snapshots_differ_in_what_was_changed() {
     assert_eq!(status, 1, "{out}");
     assert!(out.starts_with("host\n  esx0") && out.contains("ruleset pvrdma  enabled: yes -> no\n"), "{out}");
     assert!(out.ends_with("\n1 difference\n"), "{out}");
+    let (status, out) = program(&["diff", &file("with-hosts"), "now", "--scenario", "vm-moved"]);
+    assert!(status == 1 && out.contains("moved here from esx0"), "{out}");
     let (status, out) = program(&["diff", &file("with-hosts"), "now", "--scenario", "with-hosts", "--format", "json"]);
     let document: Json = serde_json::from_str(&out).expect("a document");
     assert_eq!((status, &document["same"]), (0, &true.into()), "{out}");

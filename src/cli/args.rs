@@ -136,7 +136,7 @@ pub enum Format {
     Json,
     /// SARIF 2.1.0 for code scanners; `lint` alone prints it.
     Sarif,
-    /// JUnit XML for test reports; `check` alone prints it.
+    /// XML for test reports, as most of their readers know it; `check` alone prints it.
     Junit,
 }
 

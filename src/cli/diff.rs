@@ -14,9 +14,9 @@ use super::text::wrap;
 use super::{Exit, Failure, output, snapshot};
 use crate::collect::reason::reason;
 use crate::config::Defect;
-use crate::diagnose::difference::{Difference, Differences, LAYERS, differences, layer_of};
+use crate::diagnose::difference::{Difference, Differences, LAYERS, Move, differences, layer_of};
 use crate::fabric::attribute::Class;
-use crate::fabric::{Attribute, EntityId, Fabric, State, TargetId, Timestamp, Value};
+use crate::fabric::{Attribute, Entity, EntityId, Fabric, State, TargetId, Text, Timestamp, Value};
 use crate::record::snapshot_file::{self, SavedSnapshot, SavedTarget};
 
 /// No snapshot of a site comes near this size.
@@ -49,7 +49,7 @@ pub fn run(global: &Global, arguments: &DiffArguments) -> Result<Exit, Failure> 
     } else {
         saved(&arguments.to)?
     };
-    let compared = Compared::of(&from, &to);
+    let compared = Comparison::of(&from, &to);
     let text = match global.format {
         Format::Json => output::json(&compared.document())?,
         Format::Text | Format::Sarif | Format::Junit => compared.text(),
@@ -92,7 +92,7 @@ fn read_now(global: &Global, scenario: Option<&str>, of: &SavedSnapshot) -> Resu
 }
 
 /// What came of it.
-struct Compared<'a> {
+struct Comparison<'a> {
     from: &'a Side,
     to: &'a Side,
     /// Why a target could not be compared, or not whole.
@@ -112,7 +112,16 @@ struct Document<'a> {
     differences: Vec<DifferenceDocument>,
     added: Vec<ThingDocument>,
     removed: Vec<ThingDocument>,
+    moved: Vec<MoveDocument>,
     unread: Vec<DifferenceDocument>,
+}
+
+#[derive(Debug, Serialize)]
+struct MoveDocument {
+    entity: String,
+    name: Option<Text>,
+    from: TargetId,
+    to: TargetId,
 }
 
 #[derive(Debug, Serialize)]
@@ -151,7 +160,7 @@ struct StateDocument {
     value: serde_json::Value,
 }
 
-impl<'a> Compared<'a> {
+impl<'a> Comparison<'a> {
     fn of(from: &'a Side, to: &'a Side) -> Self {
         let mut problems = BTreeMap::new();
         let mut compared = Vec::new();
@@ -219,6 +228,23 @@ impl<'a> Compared<'a> {
         }
     }
 
+    fn moves(&self) -> Vec<MoveDocument> {
+        let document = |one: Move| MoveDocument {
+            entity: one.to.entity.key(),
+            name: self.vm_name(&one.to).map(Text::new),
+            from: one.from.target,
+            to: one.to.target,
+        };
+        self.found.moves().into_iter().map(document).collect()
+    }
+
+    /// What the VM is called that a thing is, or belongs to.
+    fn vm_name(&self, id: &EntityId) -> Option<&str> {
+        let (Entity::Vm(vm) | Entity::VmDevice { vm, .. }) = &id.entity else { return None };
+        let vm = EntityId::new(&id.target, Entity::Vm(vm.clone()));
+        self.fabric_of(&vm).text(&vm, Attribute::VmName)
+    }
+
     fn document(&self) -> Document<'_> {
         let end = |side: &'a Side| End { name: &side.name, at: side.snapshot.at };
         let names = self.compared.iter().chain(self.problems.keys().filter(|name| !self.compared.contains(name)));
@@ -237,6 +263,7 @@ impl<'a> Compared<'a> {
             differences: self.found.changed.iter().map(|one| self.difference(one)).collect(),
             added: self.found.added.iter().map(|id| self.thing(id)).collect(),
             removed: self.found.removed.iter().map(|id| self.thing(id)).collect(),
+            moved: self.moves(),
             unread: self.found.unread.iter().map(|one| self.difference(one)).collect(),
         }
     }
@@ -246,8 +273,16 @@ impl<'a> Compared<'a> {
         for (name, problem) in &self.problems {
             line(&mut text, 0, &format!("{name} {problem}"));
         }
+        // What belongs to a VM that moved went with it.
+        let moves = self.found.moves();
+        let moved = |id: &EntityId| {
+            let (Entity::Vm(vm) | Entity::VmDevice { vm, .. }) = &id.entity else { return false };
+            let is = |end: &EntityId| end.target == id.target && end.entity == Entity::Vm(vm.clone());
+            moves.iter().any(|one| is(&one.from) || is(&one.to))
+        };
+        let mut count = 0;
         for layer in LAYERS {
-            let of = |id: &EntityId| layer_of(id, self.fabric_of(id)) == layer;
+            let of = |id: &EntityId| layer_of(id, self.fabric_of(id)) == layer && !moved(id);
             let mut lines: Vec<(&EntityId, String)> = Vec::new();
             for one in self.found.changed.iter().filter(|one| of(&one.id)) {
                 let (before, after) =
@@ -256,22 +291,26 @@ impl<'a> Compared<'a> {
             }
             lines.extend(self.found.added.iter().filter(|id| of(id)).map(|id| (id, "added".to_owned())));
             lines.extend(self.found.removed.iter().filter(|id| of(id)).map(|id| (id, "gone".to_owned())));
+            if layer == "vm" {
+                lines.extend(moves.iter().map(|one| (&one.to, format!("moved here from {}", one.from.target))));
+            }
             if lines.is_empty() {
                 continue;
             }
+            count += lines.len();
             lines.sort_by(|one, other| one.0.cmp(other.0));
             if !text.is_empty() {
                 text.push('\n');
             }
             let _ = writeln!(text, "{layer}");
             for (id, what) in lines {
-                line(&mut text, 2, &format!("{id}  {what}"));
+                let name = self.vm_name(id).map_or(String::new(), |name| format!(" ({name})"));
+                line(&mut text, 2, &format!("{id}{name}  {what}"));
             }
         }
         if !text.is_empty() {
             text.push('\n');
         }
-        let count = self.found.changed.len() + self.found.added.len() + self.found.removed.len();
         let unread = match self.found.unread.len() {
             0 => String::new(),
             number => format!("; {number} could be read on one side only"),

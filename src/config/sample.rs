@@ -99,12 +99,14 @@ pub const SAMPLE: &str = r###"## Configuration of rdmascope. Lines that begin wi
 # [[port_group]]
 # key = "dvportgroup-117201"
 # name = "dpg-rdma"
-## Numbers in the rules of checks; `rdmascope checks` lists the keys with what they mean and what holds unless set. A number
-## stands alone, or with its unit in quotes.
+
+## Numbers in the rules of checks; `rdmascope checks` lists the keys with what they mean and what holds unless set. A
+## number stands alone, or with its unit in quotes.
 
 # [thresholds]
 
-## Findings of `rdmascope check` that are known here and accepted: they are shown apart with their reason, and do not count.
+## Findings of `rdmascope check` that are known here and accepted: they are shown apart with their reason, and do not
+## count.
 ## check    id of the check, as `rdmascope checks` lists it
 ## target   on this target only; on all without it
 ## reason   why; shown with the finding

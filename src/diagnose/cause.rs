@@ -81,19 +81,15 @@ pub fn diagnose(found: Vec<Found>, fabric: &Fabric) -> Diagnosis {
     }
     let mut order: Vec<usize> = (0..troubles.len()).collect();
     order.sort_by_key(|&index| (rank(&troubles[index]), index));
-    let parent = parents(&troubles, &order);
+    let roots = roots(&troubles, &order);
     let mut causes: Vec<Cause> = Vec::new();
     let mut at = vec![None; troubles.len()];
-    for &index in &order {
-        if parent[index].is_none() {
-            at[index] = Some(causes.len());
-            causes.push(Cause { found: troubles[index].clone(), symptoms: Vec::new() });
-        }
+    for &index in order.iter().filter(|&&index| roots[index] == index) {
+        at[index] = Some(causes.len());
+        causes.push(Cause { found: troubles[index].clone(), symptoms: Vec::new() });
     }
-    for (index, found) in troubles.iter().enumerate() {
-        if parent[index].is_some()
-            && let Some(cause) = at[root(&parent, index)]
-        {
+    for (index, found) in troubles.iter().enumerate().filter(|(index, _)| roots[*index] != *index) {
+        if let Some(cause) = at[roots[index]] {
             causes[cause].symptoms.push(found.clone());
         }
     }
@@ -101,31 +97,45 @@ pub fn diagnose(found: Vec<Found>, fabric: &Fabric) -> Diagnosis {
     Diagnosis { causes, rest, contradictions }
 }
 
-/// For each finding the one that explains it, if one does: the surest that can. `order` has the surest first.
-fn parents(troubles: &[Found], order: &[usize]) -> Vec<Option<usize>> {
+/// For each finding the cause at the beginning of what explains it; itself, if it is one. `order` has the surest first.
+///
+/// What explains a finding, and what explains that, and so on, leads back to findings that nothing else explains. Those are
+/// the causes. Some explain each other in a circle: of these the surest stands for all. A finding that several causes lead
+/// to goes to the surest of them.
+fn roots(troubles: &[Found], order: &[usize]) -> Vec<usize> {
     let places: Vec<BTreeSet<&EntityId>> = troubles.iter().map(|found| found.places().collect()).collect();
     let explains = |cause: usize, symptom: usize| {
-        troubles[cause].check.explains.contains(&troubles[symptom].check.id)
+        cause != symptom
+            && troubles[cause].check.explains.contains(&troubles[symptom].check.id)
             && !places[cause].is_disjoint(&places[symptom])
     };
-    let mut parent: Vec<Option<usize>> = vec![None; troubles.len()];
-    // In a circle of explanations the surest one is the cause: it is asked last who explains it, and by then the others
-    // lead back to it.
-    for &symptom in order.iter().rev() {
-        parent[symptom] = order
-            .iter()
-            .copied()
-            .find(|&cause| cause != symptom && explains(cause, symptom) && root(&parent, cause) != symptom);
-    }
-    parent
+    let all = 0..troubles.len();
+    let direct: Vec<Vec<usize>> =
+        all.clone().map(|symptom| all.clone().filter(|&cause| explains(cause, symptom)).collect()).collect();
+    let before: Vec<BTreeSet<usize>> = all.clone().map(|index| behind(index, &direct)).collect();
+    let mutual = |one: usize, other: usize| before[one].contains(&other) && before[other].contains(&one);
+    // The first of its circle, if nothing outside of the circle explains it.
+    let begins = |index: usize| before[index].iter().all(|&other| other == index || mutual(index, other));
+    let stands_for = |index: usize| order.iter().copied().find(|&one| one == index || mutual(one, index));
+    let causes: Vec<usize> =
+        order.iter().copied().filter(|&index| begins(index) && stands_for(index) == Some(index)).collect();
+    let root = |index: usize| {
+        let leads_to = |cause: &usize| *cause == index || before[index].contains(cause);
+        causes.iter().copied().find(leads_to).unwrap_or(index)
+    };
+    all.map(|index| if causes.contains(&index) { index } else { root(index) }).collect()
 }
 
-/// The one at the end of a chain of explanations.
-fn root(parent: &[Option<usize>], mut index: usize) -> usize {
-    while let Some(next) = parent[index] {
-        index = next;
+/// Everything that leads to a finding, over any number of steps; itself, if it is in a circle.
+fn behind(index: usize, direct: &[Vec<usize>]) -> BTreeSet<usize> {
+    let mut seen = BTreeSet::new();
+    let mut waiting = direct[index].clone();
+    while let Some(next) = waiting.pop() {
+        if seen.insert(next) {
+            waiting.extend(&direct[next]);
+        }
     }
-    index
+    seen
 }
 
 /// Less comes first: by how sure it is, then failures before warnings, then by how much speaks for it, then by how little

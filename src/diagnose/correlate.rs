@@ -217,26 +217,11 @@ pub fn before(events: &[Event], judged: &Judged, window: Duration) -> Vec<Exhibi
         .filter_map(|event| {
             let distance = evidence.at.duration_since(event.at);
             let is_before = distance > SignedDuration::ZERO && distance <= window;
-<<<<<<< HEAD
-            is_before.then(|| Exhibit {
-                about: event.about.clone(),
-                attribute: event.attribute,
-                by: None,
-                says: format!(
-                    "{} on {}, {} before: {} ({})",
-                    event.says,
-                    event.about.target,
-                    seconds(distance),
-                    evidence.says,
-                    doubt(event.timing, evidence.timing)
-                ),
-=======
             is_before.then(|| {
                 let (says, machine) = (&event.says, &event.about.target);
                 let doubt = doubt(event.timing, evidence.timing);
                 let before = seconds(distance);
                 event.exhibit(format!("{says} on {machine}, {before} before: {} ({doubt})", evidence.says))
->>>>>>> path
             })
         })
         .take(MOST)
@@ -262,17 +247,8 @@ pub fn weigh(scene: &Scene<'_>, diagnosis: &mut Diagnosis) {
             for symptom in &cause.symptoms {
                 let Some(event) = first_evidence(&events, &symptom.judged) else { continue };
                 if let Some(by) = began_after(own, event) {
-<<<<<<< HEAD
-                    late.push(Exhibit {
-                        about: event.about.clone(),
-                        attribute: event.attribute,
-                        by: None,
-                        says: format!("{} on {}, {} before this", event.says, event.about.target, seconds(by)),
-                    });
-=======
                     let says = format!("{} on {}, {} before this", event.says, event.about.target, seconds(by));
                     late.push(event.exhibit(says));
->>>>>>> path
                 }
             }
         }

@@ -43,7 +43,30 @@ pub struct Differences {
     pub unread: Vec<Difference>,
 }
 
+/// A VM that is on another host now. It is among what is gone there and what was added here, too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// The VM where it was.
+    pub from: EntityId,
+    /// The VM where it is.
+    pub to: EntityId,
+}
+
 impl Differences {
+    /// VMs that are on another host now: those that are gone in one place and were added in one other.
+    pub fn moves(&self) -> Vec<Move> {
+        let vms = |all: &[EntityId]| -> Vec<EntityId> {
+            all.iter().filter(|id| matches!(id.entity, Entity::Vm(_))).cloned().collect()
+        };
+        let added = vms(&self.added);
+        let moved = vms(&self.removed).into_iter().filter_map(|from| {
+            let mut there = added.iter().filter(|to| to.entity == from.entity);
+            let to = there.next().filter(|_| there.next().is_none())?.clone();
+            Some(Move { from, to })
+        });
+        moved.collect()
+    }
+
     /// True if nothing that could be compared differs.
     pub fn is_empty(&self) -> bool {
         self.changed.is_empty() && self.added.is_empty() && self.removed.is_empty()
@@ -180,7 +203,8 @@ mod tests {
         let guest = changed.iter().position(|line| line.starts_with("guest ")).expect("there");
         assert!(host < guest, "from the wire up: {changed:?}");
         assert!(found.removed.iter().any(|id| id.to_string() == "esx02 ruleset sshServer"), "{:?}", found.removed);
-        assert!(differences(after.fabric(), Site::sound().fabric(), &[TargetId::new("esx02")]).added.len() >= 1);
+        let back = differences(after.fabric(), Site::sound().fabric(), &[TargetId::new("esx02")]);
+        assert!(!back.added.is_empty());
     }
 
     #[test]

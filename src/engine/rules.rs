@@ -92,7 +92,7 @@ mod tests {
             [
                 "c.toml:2: unknown threshold \"host.uplink-errors.per-secnd\"; did you mean \"host.uplink-errors.per-second\"?",
                 "c.toml:3: unknown threshold \"x.y\"; `rdmascope checks` lists them",
-                "c.toml:4: host.uplink-errors.per-second is in a second, not in \"5 %\"",
+                "c.toml:4: host.uplink-errors.per-second is in a second, not in \"%\"",
                 "c.toml:5: unknown check \"host.lga\"; did you mean \"host.lag\"?",
             ]
         );

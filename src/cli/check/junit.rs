@@ -1,5 +1,5 @@
-//! The findings of `check` as JUnit XML, for whatever collects the results of tests: one suite a layer, one case for each
-//! check and subject, and one for each target.
+//! The findings of `check` as XML of the kind that `JUnit` made common, for whatever collects the results of tests: one suite
+//! a layer, one case for each check and subject, and one for each target.
 
 use std::fmt::Write as _;
 

@@ -213,7 +213,9 @@ pub(super) fn text(outcome: &Outcome) -> String {
         if !found.decide.is_empty() {
             page.say(3, &format!("would settle it: {}", found.decide));
         }
-        found.remedies.iter().for_each(|remedy| page.remedy(3, remedy));
+        for (cure, remedy) in cause.found.judged.cures.iter().zip(&found.remedies) {
+            page.remedy(3, cure.on.as_ref(), remedy);
+        }
     }
     let contradictions = outcome.contradictions();
     if !contradictions.is_empty() {
@@ -315,7 +317,9 @@ pub(super) fn item(shown: &Evidence) -> String {
     place.extend(
         shown.at.as_ref().map(|at| at.split('.').next().unwrap_or_default().trim_end_matches('Z').to_owned() + "Z"),
     );
-    format!("{}  ({})", shown.excerpt, place.join(", "))
+    // Columns of a table are many blanks, which say nothing here.
+    let excerpt: Vec<&str> = shown.excerpt.split_whitespace().collect();
+    format!("{}  ({})", excerpt.join(" "), place.join(", "))
 }
 
 /// Text as it grows, line by line.
@@ -352,8 +356,9 @@ impl Page {
         }
     }
 
-    fn remedy(&mut self, indent: usize, remedy: &Remedy) {
-        self.say(indent, &format!("what helps: {} (risk: {})", remedy.title, remedy.risk));
+    fn remedy(&mut self, indent: usize, on: Option<&TargetId>, remedy: &Remedy) {
+        let on = on.map_or(String::new(), |target| format!(" on {target}"));
+        self.say(indent, &format!("what helps{on}: {} (risk: {})", remedy.title, remedy.risk));
         remedy.commands.iter().for_each(|command| self.say(indent + 2, command));
         if !remedy.undo.is_empty() {
             self.say(indent + 2, &format!("back: {}", remedy.undo));

@@ -99,12 +99,12 @@ fn what_is_found_decides_how_it_ends() {
     };
     let closed = host("esx02", Some(CLOSED));
     assert_eq!(exit(&[host("esx02", Some(OPEN))], ""), [Exit::Done; 2]);
-    assert_eq!(exit(&[closed.clone()], ""), [Exit::Findings; 2]);
+    assert_eq!(exit(std::slice::from_ref(&closed), ""), [Exit::Findings; 2]);
     assert_eq!(exit(&[closed.clone(), unreached("vm1")], ""), [Exit::Findings; 2], "a finding comes first");
     assert_eq!(exit(&[host("esx02", Some(OPEN)), unreached("vm1")], ""), [Exit::Incomplete; 2]);
     assert_eq!(exit(&[host("esx02", None)], ""), [Exit::Incomplete; 2], "its probe did not answer");
-    assert_eq!(exit(&[closed.clone()], &accepted("")), [Exit::Done; 2]);
-    assert_eq!(exit(&[closed.clone()], &accepted("expires = 2026-11-30")), [Exit::Done; 2], "its last day");
+    assert_eq!(exit(std::slice::from_ref(&closed), &accepted("")), [Exit::Done; 2]);
+    assert_eq!(exit(std::slice::from_ref(&closed), &accepted("expires = 2026-11-30")), [Exit::Done; 2], "its last day");
     assert_eq!(exit(&[closed], &accepted("expires = 2026-11-29")), [Exit::Findings; 2]);
     assert_eq!(exit(&[host("esx01", Some(CLOSED))], &accepted("")), [Exit::Findings; 2], "on another target");
 }
@@ -150,6 +150,7 @@ fn a_cause_cites_command_line_and_time() {
     for expected in [
         "1. fail proved  esx02: the firewall ruleset pvrdma is closed",
         "line 3, 1970-01-01T00:00:00Z",
+        "what helps on esx02: Open the ruleset (risk: none)",
         "esxcli network firewall ruleset set -r pvrdma -e true",
         "1 cause, 1 failure, 0 warnings, 0 passed, 0 not known",
     ] {

@@ -42,14 +42,14 @@ fn side(name: &str, text: &str) -> Side {
 #[test]
 fn settings_differ_and_counters_do_not() {
     let (from, to) = (side("a.json", &document("open", 9000, true)), side("b.json", &document("closed", 1500, true)));
-    let compared = Compared::of(&from, &to);
+    let compared = Comparison::of(&from, &to);
     let text = compared.text();
     assert_eq!(
         text,
         "host\n  esx01 ruleset pvrdma  enabled: yes -> no\n\nguest\n  vm1 netdev eth1  MTU: 9000 bytes -> 1500 bytes\n\n\
          2 differences\n"
     );
-    let same = Compared::of(&from, &from);
+    let same = Comparison::of(&from, &from);
     assert!(same.found.is_empty() && same.is_whole());
     assert_eq!(same.text(), "nothing that can be compared differs\n");
 }
@@ -57,22 +57,22 @@ fn settings_differ_and_counters_do_not() {
 #[test]
 fn a_target_that_was_not_reached_is_not_compared() {
     let (from, to) = (side("a.json", &document("open", 9000, true)), side("b.json", &document("open", 9000, false)));
-    let compared = Compared::of(&from, &to);
+    let compared = Comparison::of(&from, &to);
     assert!(compared.found.is_empty() && !compared.is_whole(), "what was not read is not gone");
     assert!(compared.text().starts_with("vm1 in b.json: no route"), "{}", compared.text());
     assert!(!compared.text().contains('\u{1b}'));
     let mut alone: Json = serde_json::from_str(&document("open", 9000, true)).expect("a document");
     alone["targets"].as_array_mut().expect("a list").pop();
     let alone = side("c.json", &alone.to_string());
-    assert!(Compared::of(&from, &alone).text().contains("vm1 is in a.json only"));
-    assert!(Compared::of(&alone, &from).text().contains("vm1 is in a.json only"));
+    assert!(Comparison::of(&from, &alone).text().contains("vm1 is in a.json only"));
+    assert!(Comparison::of(&alone, &from).text().contains("vm1 is in a.json only"));
 }
 
 #[test]
 fn the_document_satisfies_its_schema() {
     let schema: Json = serde_json::from_str(include_str!("../../../schema/diff-1.json")).expect("the schema is JSON");
     let (from, to) = (side("a.json", &document("open", 9000, true)), side("b.json", &document("closed", 1500, true)));
-    let mut document = serde_json::to_value(Compared::of(&from, &to).document()).expect("a document");
+    let mut document = serde_json::to_value(Comparison::of(&from, &to).document()).expect("a document");
     let mut wrong = Vec::new();
     check(&schema, &schema, &document, "", &mut wrong);
     assert_eq!(wrong, Vec::<String>::new());

@@ -23,6 +23,7 @@ static WIRE: Check = check("switch.wire", &["host.uplink", "guest.port"]);
 static UPLINK: Check = check("host.uplink", &["guest.port"]);
 static PORT: Check = check("guest.port", &["guest.pairs"]);
 static PAIRS: Check = check("guest.pairs", &["guest.port"]);
+static DRIVER: Check = check("guest.driver", &["guest.port"]);
 static CLOCK: Check = check("guest.clock", &[]);
 static ONE: Check = check("guest.one", &["guest.two"]);
 static TWO: Check = check("guest.two", &["guest.three"]);
@@ -129,10 +130,18 @@ fn a_chain_of_explanations_folds_under_its_first_link() {
 
 #[test]
 fn of_two_causes_the_surer_takes_the_symptom() {
-    let wire = reaching(fails(&WIRE, "wire", Confidence::Possible, 1), &["port"]);
-    let uplink = reaching(fails(&UPLINK, "uplink", Confidence::Proved, 1), &["port"]);
+    let other = reaching(fails(&DRIVER, "driver", Confidence::Possible, 1), &["port"]);
+    let uplink = reaching(fails(&UPLINK, "uplink", Confidence::Likely, 1), &["port"]);
     let port = fails(&PORT, "port", Confidence::Proved, 1);
-    assert_eq!(causes(vec![wire, uplink, port]), ["host.uplink > guest.port", "switch.wire"]);
+    assert_eq!(causes(vec![other, uplink, port]), ["host.uplink > guest.port", "guest.driver"]);
+}
+
+#[test]
+fn a_circle_that_something_else_explains_folds_under_that() {
+    let driver = reaching(fails(&DRIVER, "driver", Confidence::Possible, 1), &["port"]);
+    let port = reaching(fails(&PORT, "port", Confidence::Proved, 1), &["pairs"]);
+    let pairs = fails(&PAIRS, "pairs", Confidence::Proved, 1);
+    assert_eq!(causes(vec![pairs, port, driver]), ["guest.driver > guest.pairs guest.port"]);
 }
 
 #[test]

@@ -20,12 +20,9 @@ mod tool;
 mod vm;
 
 pub use catalogue::{all, by_id};
-<<<<<<< HEAD
 pub use examination::{Examination, Given, pairs};
-=======
 #[cfg(test)]
 pub(in crate::diagnose) use guest::at_work;
->>>>>>> path
 pub use judged::{Exhibit, Judged, Lack};
 pub use scene::{Answer, Answers, Machine, MachineKind, Moved, Movements, Reached, Scene};
 pub use sight::{DeviceKind, Port};

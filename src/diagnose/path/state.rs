@@ -2,14 +2,9 @@
 
 use std::collections::BTreeSet;
 
-<<<<<<< HEAD
-use super::HopKind;
-use super::draft::Draft;
-=======
 use super::draft::Draft;
 use super::ends::End;
 use super::{HopKind, Side};
->>>>>>> path
 use crate::diagnose::cause::Found;
 use crate::diagnose::check::Scene;
 use crate::diagnose::finding::Status;

@@ -1,6 +1,3 @@
-<<<<<<< HEAD
-
-=======
 //! Paths of the sound site, of altered ones, and of pairs from real captures.
 
 use super::HopKind::{GuestDevice, Host, SwitchInterface, Uplink, VirtualSwitch, VmAdapter};
@@ -381,4 +378,3 @@ fn of_several_ports_the_pair_that_can_talk_is_taken_and_said() {
     assert_eq!(guests.iter().map(|hop| hop.name.as_str()).collect::<Vec<_>>(), ["mlx5_1", "mlx5_1"], "{path:#?}");
     assert_eq!(value(guests[0], "chosen"), "2 of 2, subnet 10.2.0.0/24");
 }
->>>>>>> path

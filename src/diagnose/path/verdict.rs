@@ -256,11 +256,7 @@ fn by_watching(scene: &Scene<'_>, (one, other): (&End<'_>, &End<'_>), trial: Opt
                 evidence.push(Exhibit::of(&id, Attribute::CounterValue, says));
             }
             Some(_) if counts(scene, device) => {
-<<<<<<< HEAD
-                flat.push(format!("{} of {} counts and stood still", device.entity.name(), device.target))
-=======
                 flat.push(format!("{} of {} counts and stood still", device.entity.name(), device.target));
->>>>>>> path
             }
             Some(_) => flat.push(format!(
                 "{} of {} was never seen to count, so its zeros mean nothing",

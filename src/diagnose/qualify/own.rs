@@ -56,18 +56,9 @@ pub(super) fn read(
     switch: Option<&EntityId>,
     wanted: &EntityId,
 ) -> Cell {
-<<<<<<< HEAD
-    let no_switch = || match scene.unread(host, "esxi.distributed-switches") {
-        Some(why) => Cell::open(requirement, why, format!("esxcli network vswitch dvs vmware list on {host}")),
-        None => {
-            let system = EntityId::new(host, Entity::Host);
-            let says = format!("{host} is no member of {}", wanted.entity.name());
-            cell(requirement, Status::Fail, says).shown(&system, Attribute::EsxiVersion)
-=======
     let no_switch = || {
         if let Some(why) = scene.unread(host, "esxi.distributed-switches") {
             return Cell::open(requirement, why, format!("esxcli network vswitch dvs vmware list on {host}"));
->>>>>>> path
         }
         let system = EntityId::new(host, Entity::Host);
         let says = format!("{host} is no member of {}", wanted.entity.name());

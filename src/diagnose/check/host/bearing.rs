@@ -15,6 +15,8 @@ pub(super) struct Carrier<'a> {
     pub(super) host: &'a TargetId,
     /// The adapters.
     pub(super) chains: Vec<&'a Chain>,
+    /// The virtual switches under its adapters. An adapter on a standard switch does no RDMA at all, which is told of the VM.
+    pub(super) switches: BTreeSet<&'a EntityId>,
     /// True if a VM with such an adapter runs.
     pub(super) runs: bool,
 }
@@ -34,6 +36,12 @@ pub(super) fn is_running(scene: &Scene<'_>, vm: &EntityId) -> bool {
     scene.text(vm, Attribute::PowerState).is_none_or(|state| state.eq_ignore_ascii_case("poweredOn"))
 }
 
+/// The switch under an adapter, unless it is a standard one, on which PVRDMA does not work.
+pub(super) fn switch_of<'a>(scene: &Scene<'_>, chain: &'a Chain) -> Option<&'a EntityId> {
+    let switch = chain.reaches(|to| matches!(to, Entity::VirtualSwitch(_)))?;
+    (scene.text(switch, Attribute::SwitchKind) != Some("standard")).then_some(switch)
+}
+
 /// Hosts with PVRDMA adapters.
 pub(super) fn carriers<'a>(scene: &Scene<'a>) -> Vec<Carrier<'a>> {
     scene
@@ -43,7 +51,8 @@ pub(super) fn carriers<'a>(scene: &Scene<'a>) -> Vec<Carrier<'a>> {
             let running: Vec<&'a Chain> = all.iter().copied().filter(|chain| is_running(scene, &chain.vm)).collect();
             let runs = !running.is_empty();
             let chains = if runs { running } else { all };
-            (!chains.is_empty()).then_some(Carrier { host, chains, runs })
+            let switches = chains.iter().filter_map(|chain| switch_of(scene, chain)).collect();
+            (!chains.is_empty()).then_some(Carrier { host, chains, switches, runs })
         })
         .collect()
 }
@@ -66,11 +75,6 @@ impl<'a> Carrier<'a> {
     /// What is on the way of its adapters.
     pub(super) fn way(&self, scene: &Scene<'_>) -> Vec<EntityId> {
         way(scene, &self.chains)
-    }
-
-    /// The virtual switches under its adapters.
-    pub(super) fn switches(&self) -> BTreeSet<&'a EntityId> {
-        self.chains.iter().filter_map(|chain| chain.reaches(|to| matches!(to, Entity::VirtualSwitch(_)))).collect()
     }
 
     /// A failure; a warning where no VM that it concerns runs.
@@ -120,7 +124,7 @@ pub(super) fn rdma_uplinks<'a>(scene: &Scene<'a>) -> Vec<UsedUplink<'a>> {
     let mut used: BTreeMap<EntityId, Vec<&'a Chain>> = BTreeMap::new();
     for chain in &scene.joined.chains {
         let is_virtual = chain.links.iter().any(|link| link.kind == LinkKind::VirtualUplink);
-        if !chain.is_pvrdma() && !is_virtual {
+        if !is_virtual && !(chain.is_pvrdma() && switch_of(scene, chain).is_some()) {
             continue;
         }
         let uplink = chain.reaches(|to| matches!(to, Entity::Uplink(_)));

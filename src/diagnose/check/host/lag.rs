@@ -26,7 +26,9 @@ pub const CHECK: Check = Check {
 };
 
 fn judge(scene: &Scene<'_>) -> Vec<Judged> {
-    scene.pvrdma_chains().filter_map(|chain| of_adapter(scene, chain)).collect()
+    let mut found: Vec<Judged> = scene.pvrdma_chains().filter_map(|chain| of_adapter(scene, chain)).collect();
+    found.sort_by(|one, other| one.subject.cmp(&other.subject));
+    found
 }
 
 fn of_adapter(scene: &Scene<'_>, chain: &Chain) -> Option<Judged> {

@@ -268,6 +268,6 @@ mod tests {
             (judged.status, judged.title.as_str()),
             (Status::Fail, "esx02: enable_roce=0 of nmlx5_core switches RDMA off")
         );
-        assert!(judged.cures[0].steps[0].shown().ends_with("-p max_vfs=2"));
+        assert!(judged.cures[0].steps[0].shown().ends_with("-p 'max_vfs=2'"));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::bearing::{is_running, tagged, trouble, vm_name, why};
+use super::bearing::{is_running, switch_of, tagged, trouble, vm_name, why};
 use crate::diagnose::check::{Check, Judged, Scene, Source};
 use crate::diagnose::finding::Confidence;
 use crate::diagnose::join::{Chain, LinkKind};
@@ -38,13 +38,14 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     for chain in scene.pvrdma_chains() {
-        let Some(switch) = chain.reaches(|to| matches!(to, Entity::VirtualSwitch(_))) else { continue };
+        let Some(switch) = switch_of(scene, chain) else { continue };
         let judged = of_adapter(scene, chain, switch);
         // Several adapters on one switch: those that pass are told once.
         if judged.status != crate::diagnose::finding::Status::Pass || seen.insert(switch.clone()) {
             found.push(judged);
         }
     }
+    found.sort_by(|one, other| one.subject.cmp(&other.subject));
     found
 }
 

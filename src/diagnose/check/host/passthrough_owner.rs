@@ -146,7 +146,7 @@ pub(super) fn given_away(scene: &Scene<'_>, host: &TargetId) -> Vec<(EntityId, S
 fn of_carrier(scene: &Scene<'_>, carrier: &Carrier<'_>) -> Option<Judged> {
     let host = carrier.host;
     let has_rdma = |switch: &&EntityId| uplinks_of(scene, switch).iter().any(|uplink| rdma_of(scene, uplink).is_some());
-    let switches = carrier.switches();
+    let switches = &carrier.switches;
     let lacking = switches.iter().find(|switch| !has_rdma(switch))?;
     let away = given_away(scene, host);
     let (first, words) = away.first()?;

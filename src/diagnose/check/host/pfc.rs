@@ -10,7 +10,7 @@ use super::dcb_mode::pauses;
 use crate::diagnose::check::{Check, Judged, Scene, Source, Threshold};
 use crate::diagnose::finding::Confidence;
 use crate::diagnose::remedy::{Cure, Risk, Step};
-use crate::fabric::{Attribute, EntityId};
+use crate::fabric::{Attribute, EntityId, State};
 
 /// Flow control is on, and on the right priority.
 pub const CHECK: Check = Check {
@@ -78,6 +78,9 @@ fn of_uplink(scene: &Scene<'_>, used: &UsedUplink<'_>, twin: Option<&(EntityId, 
     let Some(live) = live(scene, id) else {
         if pauses(scene, id) {
             return None;
+        }
+        if let Some(judged) = without_both(scene, used) {
+            return Some(judged);
         }
         let (lack, why) = why(scene, id, Attribute::PfcPriorities, "esxi.nic-dcb");
         let decide = format!("esxcli network nic dcb status get -n {name}");
@@ -166,6 +169,38 @@ fn of_uplink(scene: &Scene<'_>, used: &UsedUplink<'_>, twin: Option<&(EntityId, 
     Some(Judged::pass(id, format!("{name} of {host} has flow control on {}", shown(&live))))
 }
 
+/// An adapter whose driver knows no flow control by priority, with global pause switched off: nothing holds a sender back.
+fn without_both(scene: &Scene<'_>, used: &UsedUplink<'_>) -> Option<Judged> {
+    let (id, host, name) = (&used.id, &used.id.target, used.id.entity.name());
+    let state = &scene.fabric.reading(id, Attribute::PfcEnabled)?.state;
+    let (rx, tx) = (scene.flag(id, Attribute::PauseRx)?, scene.flag(id, Attribute::PauseTx)?);
+    if !matches!(state, State::NotPublished(_)) || (rx && tx) {
+        return None;
+    }
+    let set = |rx: bool, tx: bool| {
+        let (rx, tx) = (rx.to_string(), tx.to_string());
+        vec![Step::run(&["esxcli", "network", "nic", "pauseParams", "set", "-n", &name, "-r", &rx, "-t", &tx])]
+    };
+    let judged = Judged::warn(
+        id,
+        Confidence::Likely,
+        format!("{host}: {name} has neither priority flow control nor global pause"),
+        "the driver offers no flow control by priority, and pause frames are off: the link drops RDMA under load",
+    )
+    .shown(id, if rx { Attribute::PauseTx } else { Attribute::PauseRx }, format!("pause of {name}: RX {rx}, TX {tx}"))
+    .decided_by(format!("esxcli network nic dcb status get -n {name}: does a newer driver answer?"))
+    .cured_by(
+        Cure::on(host, &format!("Switch global pause of {name} on"), Risk::DisruptsRdma, set(true, true))
+            .undone_by(set(rx, tx), vec![(id.clone(), Attribute::PauseRx), (id.clone(), Attribute::PauseTx)])
+            .verified_by(&["host.pfc"])
+            .noting(
+                "on the switch port too; lost at the next start of the host unless /etc/rc.local.d/local.sh does it",
+            ),
+    )
+    .reaching(way(scene, &used.chains));
+    Some(judged)
+}
+
 /// Sets the whole option string anew, with both masks.
 fn cure(scene: &Scene<'_>, uplink: &EntityId, module: Option<&EntityId>, wanted: u64) -> Cure {
     let verified = ["host.pfc", "host.dcb-mode"];
@@ -252,6 +287,18 @@ mod tests {
         assert!(second(&lopsided).title.contains("sending (0x08) and receiving (0x00)"), "{}", second(&lopsided).title);
         let without = on("0 0 0 1 0 1 0 0").replacing("esx02", "esxi.module-options", "pfctx=0x08 pfcrx=0x08 ", "");
         assert!(second(&without).title.starts_with("esx02 and esx01: vmnic2 has flow control on priority 3, 5"));
+    }
+
+    /// What a driver without bridging answers, and a vendor's default of no pause.
+    #[test]
+    fn neither_the_one_nor_the_other_is_a_lossy_link() {
+        let no = "Unable to complete Sysinfo operation.  Please see the VMkernel log file for more details.: Sysinfo error: Not \
+                  supported";
+        let text = format!("@item vmnic2\n{no}\n\n@status 1\n");
+        let site = Site::sound().with("esx02", crate::diagnose::check::testing::says("esxi.nic-dcb", &text));
+        let judged = second(&site);
+        assert_eq!(judged.title, "esx02: vmnic2 has neither priority flow control nor global pause");
+        assert_eq!(judged.cures[0].undo[0].shown(), "esxcli network nic pauseParams set -n vmnic2 -r false -t false");
     }
 
     #[test]

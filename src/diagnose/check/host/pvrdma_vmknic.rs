@@ -72,7 +72,7 @@ fn of_host(scene: &Scene<'_>, carrier: &Carrier<'_>) -> Judged {
 
 /// Tags an adapter that is on the switch of the PVRDMA adapters, if there is one.
 fn cure(scene: &Scene<'_>, carrier: &Carrier<'_>, setting: &EntityId, old: &str) -> Cure {
-    let switches = carrier.switches();
+    let switches = &carrier.switches;
     let mut fitting: Vec<EntityId> = vmknics(scene, carrier.host)
         .into_iter()
         .filter(|vmknic| switches.iter().any(|switch| is_on(scene, vmknic, switch)))

@@ -35,7 +35,7 @@ fn of_host(scene: &Scene<'_>, carrier: &Carrier<'_>) -> Option<Judged> {
         return Some(Judged::unknown(&tag(host), lack, title, "esxcli network ip interface list"));
     };
     let name = vmknic.entity.name();
-    let switches = carrier.switches();
+    let switches = &carrier.switches;
     if switches.is_empty() {
         return None;
     }

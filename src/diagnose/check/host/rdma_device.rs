@@ -29,18 +29,14 @@ fn of_host(scene: &Scene<'_>, carrier: &Carrier<'_>) -> Option<Judged> {
     let host = carrier.host;
     let id = EntityId::new(host, Entity::Host);
     let devices = rdma_devices(scene, host);
-    if devices.is_empty()
-        && let Some((lack, why)) = scene.unread(host, "esxi.rdma-devices").or_else(|| {
-            let is_told = scene.text(&id, Attribute::RdmaPresence).is_some();
-            scene.lack(&id, Attribute::RdmaPresence).filter(|_| !is_told)
-        })
-    {
+    // The lists of protocols and of VMkernel adapters name devices too, but not what they are paired with.
+    if let Some((lack, why)) = scene.unread(host, "esxi.rdma-devices") {
         let title = format!("the RDMA devices of {host}: {why}");
         return Some(Judged::unknown(&id, lack, title, "esxcli rdma device list"));
     }
-    let switches = carrier.switches();
+    let switches = &carrier.switches;
     let mut lacking: Vec<(&EntityId, Vec<EntityId>)> = Vec::new();
-    for switch in &switches {
+    for switch in switches.iter().copied() {
         let uplinks = uplinks_of(scene, switch);
         if !uplinks.iter().any(|uplink| rdma_of(scene, uplink).is_some()) && !uplinks.is_empty() {
             lacking.push((switch, uplinks));
@@ -57,7 +53,7 @@ fn of_host(scene: &Scene<'_>, carrier: &Carrier<'_>) -> Option<Judged> {
             ),
         );
         judged = judged.shown(&id, Attribute::RdmaPresence, "the list of RDMA devices is empty");
-        judged = judged.shown_by(reasons(scene, host, &switches.into_iter().collect::<Vec<_>>()));
+        judged = judged.shown_by(reasons(scene, host, &switches.iter().copied().collect::<Vec<_>>()));
         return Some(judged.cured_by(cure(scene, &lacking, &devices)).reaching(carrier.way(scene)));
     }
     let Some((switch, uplinks)) = lacking.first() else {

@@ -46,7 +46,7 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
     let mut found = Vec::new();
     for carrier in carriers(scene) {
         let uplinks: Vec<EntityId> =
-            carrier.switches().into_iter().flat_map(|switch| uplinks_of(scene, switch)).collect();
+            carrier.switches.iter().copied().flat_map(|switch| uplinks_of(scene, switch)).collect();
         let mut told: Vec<&str> = Vec::new();
         for uplink in uplinks {
             let Some(module) = scene.text(&uplink, Attribute::Driver).and_then(of_driver) else { continue };

@@ -19,7 +19,7 @@ pub const CHECK: Check = Check {
         weak: false,
     },
     thresholds: &[],
-    explains: &["host.passthrough-owner", "host.acs", "host.sriov-functions", "host.pfc", "vm.power-on-failed"],
+    explains: &["host.passthrough-owner", "host.acs", "host.iommu", "vm.power-on-failed"],
     judge,
     #[cfg(test)]
     samples: tests::SAMPLES,
@@ -81,6 +81,7 @@ fn of_host(scene: &Scene<'_>, host: &TargetId) -> Judged {
         .risking(Risk::RebootsHost)
         .verified_by(&["host.reboot-pending"]),
     );
+    judged = judged.reaching(waiting.iter().map(|one| one.exhibit.about.clone()));
     for one in waiting {
         if let Some((back, again)) = one.back {
             let basis = one.exhibit.attribute.map(|attribute| (one.exhibit.about.clone(), attribute));

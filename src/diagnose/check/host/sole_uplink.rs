@@ -22,7 +22,7 @@ pub const CHECK: Check = Check {
 
 fn judge(scene: &Scene<'_>) -> Vec<Judged> {
     let of_host = |carrier: &Carrier<'_>| -> Vec<Judged> {
-        carrier.switches().into_iter().map(|switch| of_switch(scene, carrier, switch)).collect()
+        carrier.switches.iter().copied().map(|switch| of_switch(scene, carrier, switch)).collect()
     };
     carriers(scene).iter().flat_map(of_host).collect()
 }

@@ -287,7 +287,10 @@ fn machine(model: &Model, ways: &Ways<'_>, vm: &EntityId) -> Vec<Row> {
         .collect();
     let told: Vec<Attribute> = groups.iter().flat_map(|(_, attributes)| attributes.iter().copied()).collect();
     let others = model.fabric.readings(vm).into_keys().filter(|attribute| !told.contains(attribute));
-    for attribute in others.filter(|attribute| *attribute != Attribute::VmName) {
+    // The lines of the file have rows of their own; the others are for checks, which say when they matter.
+    const ELSEWHERE: [Attribute; 5] =
+        [Attribute::VmName, Attribute::VmxLines, Attribute::IsTemplate, Attribute::Balloon, Attribute::HostSwap];
+    for attribute in others.filter(|attribute| !ELSEWHERE.contains(attribute)) {
         if let Some(cell) = cell(model, vm, attribute, "") {
             let key = RowKey::Entity(vm.entity.clone(), attribute.name().into());
             rows.push(Row { key, label: attribute.label().to_owned(), cells: vec![cell] });

@@ -14,17 +14,26 @@ pub struct Exhibit {
     pub attribute: Option<Attribute>,
     /// What it says, a few words: `Net.PVRDMAVmknic is empty`.
     pub says: String,
+    /// So many lines below that of the reading, where this is a text of several lines.
+    pub below: u32,
 }
 
 impl Exhibit {
     /// A property of a thing that shows something.
     pub fn of(about: &EntityId, attribute: Attribute, says: impl Into<String>) -> Self {
-        Self { about: about.clone(), attribute: Some(attribute), says: says.into() }
+        Self { about: about.clone(), attribute: Some(attribute), says: says.into(), below: 0 }
     }
 
     /// A thing that is there, or a target on which something is not.
     pub fn thing(about: &EntityId, says: impl Into<String>) -> Self {
-        Self { about: about.clone(), attribute: None, says: says.into() }
+        Self { about: about.clone(), attribute: None, says: says.into(), below: 0 }
+    }
+
+    /// The same, so many lines below that of the reading.
+    #[must_use]
+    pub fn below(mut self, lines: u32) -> Self {
+        self.below = lines;
+        self
     }
 }
 

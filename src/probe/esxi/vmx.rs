@@ -65,7 +65,7 @@ const MOST_LINES: usize = 4096;
 
 /// The lines of a file, one text each, so that the rules for such files can be asked wherever the facts are.
 fn lines(text: &str) -> State<Value> {
-    let lines: Vec<&str> = text.lines().collect();
+    let lines: Vec<&str> = text.lines().map(|line| line.trim_end_matches('\r')).collect();
     if lines.len() > MOST_LINES {
         return State::NotObservable(Text::new(&format!("the file has more than {MOST_LINES} lines")));
     }

@@ -112,9 +112,9 @@ mod tests {
     use crate::diagnose::check::vm::machine::tests::{gpu_missed, gpu_off};
 
     pub const SAMPLES: Samples = Samples {
-        says: Status::Warn,
-        trouble: || elsewhere(gpu_missed()),
-        healthy: gpu_missed,
+        says: Status::Fail,
+        trouble: || elsewhere(Site::sound()),
+        healthy: Site::sound,
         unclear: || {
             gpu_missed().with("esx01", fails("esxi.pci-list", 1, "Connect to localhost failed: Connection failure"))
         },
@@ -130,6 +130,7 @@ mod tests {
     #[test]
     fn it_weighs_by_who_uses_the_vm() {
         assert_eq!(elsewhere(gpu_off()).statuses(&CHECK), [Status::Info]);
+        assert_eq!(elsewhere(gpu_missed()).statuses(&CHECK), [Status::Warn]);
         let found = elsewhere(Site::sound()).judge(&CHECK);
         assert!(found[0].status == Status::Fail && found[0].cause.contains("0000:e1:00.0"), "{found:?}");
     }

@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn beside_a_device_the_reservation_is_broken() {
         let site = taken(Site::sound(), "swappedMemory", "esx01");
-        assert_eq!(site.statuses(&CHECK), [Status::Warn, Status::Fail, Status::Pass], "pv-a, gpu-a, pv-b");
+        assert_eq!(site.statuses(&CHECK), [Status::Fail, Status::Warn, Status::Pass], "gpu-a, pv-a, pv-b");
     }
 
     #[test]

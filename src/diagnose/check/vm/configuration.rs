@@ -168,6 +168,22 @@ mod tests {
     }
 
     #[test]
+    fn virtual_functions_that_wait_for_a_power_on_are_no_error() {
+        let published = include_str!("../../../../tests/fixtures/public/110-vmx-sriov-bypass.txt");
+        let lines: String =
+            published.lines().filter(|line| line.starts_with("pciPassthru2")).map(|line| format!("{line}\n")).collect();
+        assert!(lines.contains("BYPASS"));
+        assert_eq!(pv_b(&added(&lines)).status, Status::Pass);
+    }
+
+    #[test]
+    fn a_published_file_with_curly_quotes() {
+        let published = include_str!("../../../../tests/fixtures/public/75-vmx-smart-quotes.txt");
+        let judged = pv_b(&added(published));
+        assert!(judged.status == Status::Warn && judged.title.contains("vmx.odd-quotes"), "{judged:?}");
+    }
+
+    #[test]
     fn a_doubled_key_bites_at_the_next_power_on() {
         let judged = pv_b(&added("MemSize = \"32768\"\n"));
         assert!(judged.status == Status::Warn && judged.cause.contains("the next power-on fails"), "{judged:?}");

@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn memory_matters_beside_a_device_only() {
-        assert_eq!(on("memory").statuses(&CHECK), [Status::Pass, Status::Warn, Status::Pass], "pv-a, gpu-a, pv-b");
+        assert_eq!(on("memory").statuses(&CHECK), [Status::Warn, Status::Pass, Status::Pass], "gpu-a, pv-a, pv-b");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::log;
 use crate::diagnose::check::{Judged, Lack, MachineKind, Scene};
 use crate::diagnose::finding::{Confidence, Status};
-use crate::diagnose::join::Chain;
+use crate::diagnose::join::{Chain, LinkKind};
 use crate::diagnose::remedy::{Cure, Step};
 use crate::fabric::{Attribute, Entity, EntityId, TargetId, Text};
 
@@ -293,7 +293,7 @@ fn own(vm: &Vm, scene: &Scene<'_>, chain: &Chain) -> Vec<EntityId> {
     let is_own = |id: &EntityId| {
         vm.guest.as_ref() == Some(&id.target)
             || matches!(id.entity, Entity::Vm(_) | Entity::VmDevice { .. } | Entity::SwitchPort { .. })
-            || (matches!(id.entity, Entity::PciFunction(_)) && !chain.is_pvrdma())
+            || chain.links.iter().any(|link| link.kind == LinkKind::DeviceFunction && link.to == *id)
     };
     scene.way_of(chain).into_iter().filter(is_own).collect()
 }

@@ -134,8 +134,8 @@ mod tests {
 
     pub const SAMPLES: Samples = Samples {
         says: Status::Warn,
-        trouble: || sized(gpu_missed(), "64"),
-        healthy: || sized(gpu_missed(), "256"),
+        trouble: || sized(Site::sound(), "64"),
+        healthy: || sized(Site::sound(), "256"),
         unclear: || Site::sound().with("esx01", says("esxi.vmx-files", "")),
     };
 

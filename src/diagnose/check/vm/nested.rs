@@ -68,7 +68,7 @@ mod tests {
 
     pub const SAMPLES: Samples = Samples {
         says: Status::Warn,
-        trouble: || nested(gpu_missed()),
+        trouble: || nested(Site::sound()),
         healthy: || {
             // With PVRDMA alone it does no harm.
             Site::sound().replacing("esx02", "esxi.vm-configs", "nestedHVEnabled = false", "nestedHVEnabled = true")
@@ -77,6 +77,12 @@ mod tests {
             Site::sound().with("esx01", fails("esxi.vm-configs", 1, "Connect to localhost failed: Connection failure"))
         },
     };
+
+    #[test]
+    fn one_that_is_off_does_not_start_with_it() {
+        let found = nested(gpu_missed()).judge(&CHECK);
+        assert!(found[0].status == Status::Warn && found[0].cause.contains("next power-on"), "{found:?}");
+    }
 
     fn nested(site: Site) -> Site {
         site.replacing("esx01", "esxi.vm-configs", "nestedHVEnabled = false", "nestedHVEnabled = true")

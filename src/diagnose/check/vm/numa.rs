@@ -104,21 +104,14 @@ mod tests {
 
     /// gpu-a bound to these nodes, on a host that prints this of its GPU.
     fn bound(nodes: &str, node: &str) -> Site {
-        let options = "extraConfig = (vim.option.OptionValue) [\n";
-        let option = format!(
-            "      (vim.option.OptionValue) {{\n         key = \"numa.nodeAffinity\",\n         value = \"{nodes}\"\n      }},\n"
-        );
+        let option = |nodes: &str| format!("key = \"numa.nodeAffinity\",\n         value = \"{nodes}\"");
         let gpu = "   Device Name: GA100 [A100 PCIe 40GB]\n";
-        Site::sound()
-            .replacing("esx01", "esxi.vm-configs", "numa.nodeAffinity", "numa.other")
-            .replacing("esx01", "esxi.vm-configs", options, &format!("{options}{option}"))
-            .replacing("esx01", "esxi.pci-list", gpu, &format!("{gpu}{node}"))
-            .replacing(
-                "esx01",
-                "esxi.pci-list",
-                "   VMkernel Name: vmnic2\n",
-                "   VMkernel Name: vmnic2\n   NUMA Node: 0\n",
-            )
+        Site::sound().replacing("esx01", "esxi.vm-configs", &option("1"), &option(nodes)).replacing(
+            "esx01",
+            "esxi.pci-list",
+            gpu,
+            &format!("{gpu}{node}"),
+        )
     }
 
     #[test]

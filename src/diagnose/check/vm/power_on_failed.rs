@@ -256,6 +256,26 @@ mod tests {
     }
 
     #[test]
+    fn published_logs_are_understood() {
+        for (text, reason) in [
+            (include_str!("../../../../tests/fixtures/esxi-logs/vmware-old.txt"), "address space"),
+            (include_str!("../../../../tests/fixtures/esxi-logs/vmware-new.txt"), "address space"),
+            (include_str!("../../../../tests/fixtures/esxi-logs/poweron-memory.txt"), "not all of its memory"),
+            (include_str!("../../../../tests/fixtures/esxi-logs/poweron-noslot.txt"), "no PCIe root ports"),
+        ] {
+            let log = format!("@item /vmfs/volumes/datastore1/gpu-a\n{}\n\n@status 0\n", text.trim_end());
+            // Its window is too small, and its memory is not reserved.
+            let site = gpu_off()
+                .with("esx01", says("esxi.vm-log-lines", &log))
+                .replacing("esx01", "esxi.vmx-files", "64bitMMIOSizeGB = \"128\"", "64bitMMIOSizeGB = \"16\"")
+                .replacing("esx01", "esxi.vm-configs", "LockedToMax = true", "LockedToMax = false")
+                .replacing("esx01", "esxi.vm-configs", "reservation = 65536", "reservation = 0");
+            let judged = one(&site);
+            assert!(judged.status == Status::Fail && judged.title.contains(reason), "{judged:?}");
+        }
+    }
+
+    #[test]
     fn the_arithmetic_is_that_of_the_message() {
         let judged = one(&logged(
             gpu_off(),

@@ -139,14 +139,13 @@ mod tests {
 
     #[test]
     fn a_dynamic_device_may_take_any() {
-        let backing = "VirtualPCIPassthrough.DeviceBackingInfo";
-        let dynamic = "VirtualPCIPassthrough.DynamicBackingInfo";
-        let site = enabled(Site::sound()).replacing("esx01", "esxi.vm-devices", backing, dynamic).replacing(
-            "esx01",
-            "esxi.vm-configs",
-            backing,
-            dynamic,
-        );
+        let changes = [
+            ("VirtualPCIPassthrough.DeviceBackingInfo", "VirtualPCIPassthrough.DynamicBackingInfo"),
+            ("id = \"00000:175:00.0\"", "assignedId = <unset>"),
+        ];
+        let site = changes.into_iter().fold(enabled(Site::sound()), |site, (from, to)| {
+            site.replacing("esx01", "esxi.vm-devices", from, to).replacing("esx01", "esxi.vm-configs", from, to)
+        });
         assert!(site.statuses(&CHECK).iter().all(|status| *status == Status::Pass), "{:?}", site.judge(&CHECK));
     }
 }

@@ -112,12 +112,11 @@ fn of(scene: &Scene<'_>, vm: &Vm, vmx: &Dictionary, host: Option<&HostView>) -> 
         .fault(&vm.id, grave, &title, &words.join("; "))
         .shown_by(told.iter().map(|finding| file::exhibit(vm, finding)))
         .reaching(vm.way(scene));
-    match file::mended(vm, vmx, &told, "Mend the VMX") {
-        Some(cure) => judged = judged.cured_by(cure.verified_by(&["vm.configuration"])),
-        None => {
-            let path = scene.text(&vm.id, Attribute::VmxPath).unwrap_or("its VMX");
-            judged = judged.decided_by(format!("`rdmascope lint` on {path} says of each line what was meant"));
-        }
+    if let Some(cure) = file::mended(vm, vmx, &told, "Mend the VMX") {
+        judged = judged.cured_by(cure.verified_by(&["vm.configuration"]));
+    } else {
+        let path = scene.text(&vm.id, Attribute::VmxPath).unwrap_or("its VMX");
+        judged = judged.decided_by(format!("`rdmascope lint` on {path} says of each line what was meant"));
     }
     judged
 }
@@ -151,9 +150,9 @@ mod tests {
 
     #[test]
     fn names_of_rules_are_those_of_the_catalogue() {
-        let is_rule = |id: &&str| catalogue().any(|rule| rule.id == *id);
-        assert!(ELSEWHERE.iter().all(|id| is_rule(&id)), "{:?}", ELSEWHERE.iter().find(|id| !is_rule(id)));
-        assert!(mmio_window::RULES.iter().all(|id| is_rule(&id)));
+        let is_rule = |id: &str| catalogue().any(|rule| rule.id == id);
+        assert!(ELSEWHERE.iter().all(|id| is_rule(id)), "{:?}", ELSEWHERE.iter().find(|id| !is_rule(id)));
+        assert!(mmio_window::RULES.iter().all(|id| is_rule(id)));
         assert!(catalogue().filter(|rule| is_ours(rule)).count() > 10);
     }
 
@@ -170,8 +169,8 @@ mod tests {
     #[test]
     fn virtual_functions_that_wait_for_a_power_on_are_no_error() {
         let published = include_str!("../../../../tests/fixtures/public/110-vmx-sriov-bypass.txt");
-        let lines: String =
-            published.lines().filter(|line| line.starts_with("pciPassthru2")).map(|line| format!("{line}\n")).collect();
+        let chosen: Vec<&str> = published.lines().filter(|line| line.starts_with("pciPassthru2")).collect();
+        let lines = format!("{}\n", chosen.join("\n"));
         assert!(lines.contains("BYPASS"));
         assert_eq!(pv_b(&added(&lines)).status, Status::Pass);
     }

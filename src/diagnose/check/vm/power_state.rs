@@ -36,9 +36,11 @@ fn of(scene: &Scene<'_>, vm: &Vm, guest: &TargetId) -> Option<Judged> {
     // A guest that answers runs, whatever was read of its VM a while ago.
     let reached = scene.machines.get(guest).map(|machine| &machine.reached);
     let Some(Reached::No(why)) = reached else { return None };
+    // By its name alone a VM may be that of another machine.
+    let is_joined = scene.joined.vm_of(guest).is_some();
     let mut judged = Judged::fail(
         &vm.id,
-        Confidence::Proved,
+        if is_joined { Confidence::Proved } else { Confidence::Likely },
         format!("{guest}: its VM is {state} on {}", vm.host),
         format!("the guest does not answer ({why}) because the VM of its name does not run"),
     )

@@ -325,6 +325,8 @@ fn listed_entity(entity: &Entity, readings: &BTreeMap<Attribute, &Reading<Value>
 /// A reading in words: the value with its unit, or why there is none.
 fn shown(attribute: Attribute, reading: &Reading<Value>) -> String {
     match &reading.state {
+        // A whole file is not for a row.
+        State::Known(Value::List(lines)) if attribute == Attribute::VmxLines => format!("{}", lines.len()),
         State::Known(value) => quantity(attribute, value),
         missing => missing.why().unwrap_or_default(),
     }

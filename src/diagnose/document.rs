@@ -47,7 +47,8 @@ pub fn finding(found: &Found, fabric: &Fabric, raw: &dyn Raw) -> Finding {
 pub fn evidence(exhibit: &Exhibit, fabric: &Fabric, raw: &dyn Raw) -> Evidence {
     let reading = reading_of(exhibit, fabric);
     let observation = reading.and_then(|reading| raw.observation(&reading.source));
-    let line = reading.map(|reading| reading.line).filter(|line| *line > 0);
+    let line =
+        reading.map(|reading| reading.line).filter(|line| *line > 0).map(|line| line.saturating_add(exhibit.below));
     let quoted = observation.zip(line).and_then(|(observation, line)| line_of(observation, line));
     let excerpt = match quoted {
         Some(quoted) if !quoted.trim().is_empty() => format!("{}: {}", exhibit.says, quoted.trim()),

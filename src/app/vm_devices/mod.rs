@@ -247,6 +247,10 @@ fn gap_cell(model: &Model, gap: &Gap) -> Cell {
     Cell { text: format!("no {}: {}", gap.missing, gap.why), gravity, source }
 }
 
+/// What has rows of its own (the lines of the file), and what is for checks, which say when it matters.
+const ELSEWHERE: [Attribute; 5] =
+    [Attribute::VmName, Attribute::VmxLines, Attribute::IsTemplate, Attribute::Balloon, Attribute::HostSwap];
+
 /// What the VM is, in groups of what belongs together.
 fn machine(model: &Model, ways: &Ways<'_>, vm: &EntityId) -> Vec<Row> {
     let groups: [(&str, &[Attribute]); 8] = [
@@ -287,7 +291,7 @@ fn machine(model: &Model, ways: &Ways<'_>, vm: &EntityId) -> Vec<Row> {
         .collect();
     let told: Vec<Attribute> = groups.iter().flat_map(|(_, attributes)| attributes.iter().copied()).collect();
     let others = model.fabric.readings(vm).into_keys().filter(|attribute| !told.contains(attribute));
-    for attribute in others.filter(|attribute| *attribute != Attribute::VmName) {
+    for attribute in others.filter(|attribute| !ELSEWHERE.contains(attribute)) {
         if let Some(cell) = cell(model, vm, attribute, "") {
             let key = RowKey::Entity(vm.entity.clone(), attribute.name().into());
             rows.push(Row { key, label: attribute.label().to_owned(), cells: vec![cell] });

@@ -16,12 +16,14 @@ pub struct Exhibit {
     pub says: String,
     /// The probe whose word it is, where another probe says something else; `None` for the word to believe.
     pub by: Option<SourceId>,
+    /// So many lines below that of the reading, where this is a text of several lines.
+    pub below: u32,
 }
 
 impl Exhibit {
     /// A property of a thing that shows something.
     pub fn of(about: &EntityId, attribute: Attribute, says: impl Into<String>) -> Self {
-        Self { about: about.clone(), attribute: Some(attribute), says: says.into(), by: None }
+        Self { about: about.clone(), attribute: Some(attribute), says: says.into(), by: None, below: 0 }
     }
 
     /// What one probe says of a property of which others say something else.
@@ -31,7 +33,14 @@ impl Exhibit {
 
     /// A thing that is there, or a target on which something is not.
     pub fn thing(about: &EntityId, says: impl Into<String>) -> Self {
-        Self { about: about.clone(), attribute: None, says: says.into(), by: None }
+        Self { about: about.clone(), attribute: None, says: says.into(), by: None, below: 0 }
+    }
+
+    /// The same, so many lines below that of the reading.
+    #[must_use]
+    pub fn below(mut self, lines: u32) -> Self {
+        self.below = lines;
+        self
     }
 }
 

@@ -382,7 +382,8 @@ impl Site {
     pub fn leads_to_a_line(&self, exhibit: &Exhibit) -> bool {
         reading_of(exhibit, &self.fabric).is_some_and(|reading| {
             let lines = self.raw.get(&reading.source).map_or(0, |one| one.stdout.lines().count());
-            reading.line > 0 && usize::try_from(reading.line).is_ok_and(|line| line <= lines)
+            let line = reading.line.saturating_add(exhibit.below);
+            reading.line > 0 && usize::try_from(line).is_ok_and(|line| line <= lines)
         })
     }
 

@@ -6,7 +6,7 @@ mod rules;
 
 pub use host::{HostFunction, HostView, Passthrough};
 pub use power_on::{PowerOn, Verdict};
-pub use rules::RULES;
+pub use rules::{RULES, passthrough_limit};
 
 use crate::probe::esxi::MASK;
 use crate::probe::vmx::Dictionary;
@@ -125,10 +125,16 @@ fn found_by(rule: &Rule, subject: &Subject<'_>) -> Vec<Found> {
 /// one; a change whose value they do not know is none. Of one rule [`MOST_OF_A_RULE`] are told, and a last one without
 /// a line that counts the rest.
 pub fn lint(subject: &Subject<'_>) -> Vec<Finding> {
+    lint_by(subject, |_| true)
+}
+
+/// The same with some of the rules.
+pub fn lint_by(subject: &Subject<'_>, wanted: impl Fn(&Rule) -> bool) -> Vec<Finding> {
     let vmx = subject.vmx.without_secrets();
     let subject = &Subject { vmx: &vmx, ..*subject };
     let mut findings: Vec<Finding> = RULES
         .iter()
+        .filter(|rule| wanted(rule))
         .flat_map(|rule| found_by(rule, subject).into_iter().map(move |found| Finding { rule, found }))
         .collect();
     for finding in &mut findings {

@@ -169,6 +169,10 @@ macro_rules! host {
             VmNumber = "vm-number", "vmid", Count, Setting;
             /// Path of the VMX as the host knows it.
             VmxPath = "vmx-path", "VMX", None, Setting;
+            /// Lines of the VMX, its secrets masked. The VM's own process rewrites the file.
+            VmxLines = "vmx-lines", "VMX lines", None, Measure;
+            /// True if a VM is a template, which never runs.
+            IsTemplate = "is-template", "template", None, Setting;
             /// Virtual hardware version, 19 for `vmx-19`.
             HardwareVersion = "hardware-version", "hardware version", Count, Setting;
             /// Kind of guest, `ubuntu64Guest`.

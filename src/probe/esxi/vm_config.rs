@@ -81,7 +81,8 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     }
     for item in &snapshot_items {
         let state = reply::trouble_of(item, "vim-cmd").unwrap_or_else(|| State::Known(snapshot_count(item).into()));
-        facts.push(snapshots.fact(entity_of(item.name), Attribute::SnapshotCount, state, 0));
+        let line = if state.known().is_some() { item.first } else { 0 };
+        facts.push(snapshots.fact(entity_of(item.name), Attribute::SnapshotCount, state, line));
     }
     facts
 }

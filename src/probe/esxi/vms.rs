@@ -175,6 +175,14 @@ fn summary(observation: &Observation, item: &Item<'_>, node: Option<&Node<'_>>, 
     if let Some(config) = config {
         let name = config.text("name").map(reply::text);
         facts.say(entity, Attribute::VmName, name, config.line_of("name"));
+        let template = config.text("template").map(reply::flag);
+        facts.say(entity, Attribute::IsTemplate, template, config.line_of("template"));
+    }
+    // MB, of a VM that runs.
+    if let Some(statistics) = summary.object("quickStats") {
+        for (name, attribute) in [("balloonedMemory", Attribute::Balloon), ("swappedMemory", Attribute::HostSwap)] {
+            facts.say(entity, attribute, statistics.text(name).map(reply::count), statistics.line_of(name));
+        }
     }
     if let Some(runtime) = summary.object("runtime") {
         let power = runtime.text("powerState").map(reply::text);
@@ -324,6 +332,20 @@ pub(super) mod tests {
         let vm = Entity::Vm(Text::new(UUID));
         assert_eq!(shown(&facts, &vm, Attribute::VmName), "vm001");
         assert_eq!(shown(&facts, &vm, Attribute::PowerState), "poweredOn");
+    }
+
+    #[test]
+    fn templates_and_memory_taken_back_are_told() {
+        let told = SUMMARY.replace("name = \"vm001\",", "name = \"vm001\",\n      template = true,").replace(
+            "uuid = \"564da9ac-1cee-5dd7-f1ae-a595f83d2a2d\",\n   },",
+            "uuid = \"564da9ac-1cee-5dd7-f1ae-a595f83d2a2d\",\n   },\n   quickStats = (vim.vm.Summary.QuickStats) {\n      \
+             balloonedMemory = 512,\n      swappedMemory = <unset>,\n   },",
+        );
+        let facts = run(&PROBE, &[("", "", 0), ("", "", 0), (&item("3", &told, 0), "", 0)]);
+        let of = |attribute| shown(&facts, &Entity::Vm(Text::new(UUID)), attribute);
+        assert_eq!(of(Attribute::IsTemplate), "yes");
+        assert_eq!(of(Attribute::Balloon), "512");
+        assert_eq!(of(Attribute::HostSwap), "absent");
     }
 
     static SUMMARIES: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| item("3", SUMMARY, 0));

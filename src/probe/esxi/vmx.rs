@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::each::{self, Item};
 use super::reply::{self, Facts};
 use super::vms::{self, Shared};
-use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text};
+use crate::fabric::text::LONGEST_VALUE;
+use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
 use crate::probe::{Listing, Pace, Probe, Read, Rhythm, Source, Word};
 
 /// The source of the files, all of a host in one observation.
@@ -47,7 +48,9 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
         }
         let path = State::Known(item.name.into());
         if let Some((line, uuid)) = uuid_of(&item) {
-            facts.say(&shared.vm(Some(uuid), Some(item.name), ""), Attribute::VmxPath, Some(path), line);
+            let vm = shared.vm(Some(uuid), Some(item.name), "");
+            facts.say(&vm, Attribute::VmxPath, Some(path), line);
+            facts.say(&vm, Attribute::VmxLines, Some(lines(item.output)), item.first);
         } else {
             let file = Entity::FileLine { file: Text::new(item.name), line: 1 };
             let state = State::NotPublished(Text::new("this VMX: it has no uuid.bios, so its VM is not known"));
@@ -56,6 +59,34 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     }
     facts.said
 }
+
+/// No VMX has as many lines; what has more is something else.
+const MOST_LINES: usize = 4096;
+
+/// The lines of a file, one text each, so that the rules for such files can be asked wherever the facts are.
+fn lines(text: &str) -> State<Value> {
+    let lines: Vec<&str> = text.lines().map(|line| line.trim_end_matches('\r')).collect();
+    if lines.len() > MOST_LINES {
+        return State::NotObservable(Text::new(&format!("the file has more than {MOST_LINES} lines")));
+    }
+    if lines.iter().any(|line| line.contains('\r')) {
+        return State::NotObservable(Text::new("the lines of the file end in carriage returns alone"));
+    }
+    State::Known(lines.into_iter().map(line).collect::<Vec<Text>>().into())
+}
+
+/// One line. A value that is too long to be kept is left out, so that its line still is an assignment.
+fn line(line: &str) -> Text {
+    match line.split_once('=') {
+        Some((key, _)) if line.len() > LONGEST_VALUE && key.len() < LONGEST_VALUE / 2 => {
+            Text::new(&format!("{} = \"{TOO_LONG}\"", key.trim()))
+        }
+        _ => Text::new(line),
+    }
+}
+
+/// What stands in the place of a value that is too long.
+const TOO_LONG: &str = "(too long to be kept)";
 
 /// The line and the text of the BIOS UUID in a file.
 fn uuid_of<'a>(item: &Item<'a>) -> Option<(u32, &'a str)> {
@@ -84,6 +115,24 @@ mod tests {
             let facts = run(&PROBE, &[(&text, "", 0)]);
             assert_eq!(shown(&facts, &Entity::Vm(Text::new(UUID)), Attribute::VmxPath), path);
         }
+    }
+
+    #[test]
+    fn its_lines_are_kept_and_stay_assignments() {
+        let path = "/vmfs/volumes/a/b/b.vmx";
+        let long = format!("{VMX}\nguest.note = \"{}\"\nlast = \"1\"", "x".repeat(2_000));
+        for text in [item(path, &long, 0), with_carriage_returns(&item(path, &long, 0))] {
+            let facts = run(&PROBE, &[(&text, "", 0)]);
+            let lines = facts.iter().find(|fact| fact.attribute == Attribute::VmxLines).expect("its lines");
+            assert_eq!(lines.reading.line, 2, "the first line of the file");
+            let list = lines.reading.state.known().and_then(Value::as_list).expect("a list");
+            let texts: Vec<&str> = list.iter().map(Text::as_str).collect();
+            assert_eq!(texts[2..4], ["memSize = \"4096\"", "ethernet1.virtualDev = \"vrdma\""]);
+            assert_eq!(texts[4..], ["guest.note = \"(too long to be kept)\"", "last = \"1\""]);
+        }
+        let mac = VMX.replace('\n', "\r");
+        let facts = run(&PROBE, &[(&item(path, &mac, 0), "", 0)]);
+        assert!(facts.iter().all(|fact| fact.attribute != Attribute::VmxLines || fact.reading.state.known().is_none()));
     }
 
     #[test]

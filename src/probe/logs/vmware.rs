@@ -25,6 +25,9 @@ pub const MATTERS: &[&str] = &[
     "already defined",
     "Dictionary",
     "not a passthrough device",
+    "Nested Hardware-Assisted Virtualization",
+    "Failed to register the device",
+    "No device hints found",
     "Msg_Post: Error",
 ];
 
@@ -48,6 +51,21 @@ const ROWS: &[Row] = &[
         Error,
         "the host does not give this device away: passthrough is off or waits for a reboot, the id is another host's, or the \
          slot took the reset for a hot-plug (look for PCIEHP in vmkernel.log; kernel setting enablePCIEHotplug)",
+    ),
+    (
+        &["PCI passthrough devices cannot be added when Nested Hardware-Assisted Virtualization is enabled"],
+        Error,
+        "nested virtualization (vhv.enable) and passthrough exclude each other: one of them must go",
+    ),
+    (
+        &["Failed to register the device"],
+        Error,
+        "the host's passthrough did not take this device: it is not enabled for passthrough, waits for a reboot, or the IOMMU is off",
+    ),
+    (
+        &["No device hints found"],
+        Error,
+        "the id of a passthrough device names no device of this host; its parts are decimal",
     ),
     (
         &["Module 'DevicePowerOn' power on failed"],

@@ -23,6 +23,8 @@ mod samples;
 #[cfg(test)]
 mod tests;
 
+pub use platform::passthrough_limit;
+
 use super::{AtPowerOn, Found, Rule, Severity, Source, Subject};
 use crate::fabric::Text;
 use crate::fabric::text::clean_line;

@@ -163,17 +163,25 @@ fn bridge_functions(subject: &Subject<'_>) -> Vec<Found> {
         .collect()
 }
 
+/// How many functions of its host a VM of this virtual hardware can have; the release of the host decides for some.
+/// `None` if no document says so.
+pub fn passthrough_limit(hardware: u64, release: Option<&str>) -> Option<usize> {
+    match hardware {
+        13..=19 => Some(16),
+        // 8.0 U1 calls itself 8.0.1.
+        20 if release.is_some_and(|release| release.starts_with("8.0.0") || release == "8.0") => Some(32),
+        20 => Some(64),
+        21.. => Some(128),
+        _ => None,
+    }
+}
+
 fn device_count(subject: &Subject<'_>) -> Vec<Found> {
     let all = devices(subject.vmx);
     let count = all.iter().filter(|device| device.kind != Kind::Vgpu).count();
     let version = subject.host.and_then(|host| host.version.as_deref());
-    let limit = match hardware(subject.vmx) {
-        Some(13..=19) => 16,
-        // 8.0 U1 calls itself 8.0.1.
-        Some(20) if version.is_some_and(|version| version.starts_with("8.0.0") || version == "8.0") => 32,
-        Some(20) => 64,
-        Some(21..) => 128,
-        _ => return Vec::new(),
+    let Some(limit) = hardware(subject.vmx).and_then(|hardware| passthrough_limit(hardware, version)) else {
+        return Vec::new();
     };
     match all.last() {
         Some(last) if count > limit => {

@@ -12,6 +12,7 @@ mod kernel_meaning;
 mod limits;
 mod memory;
 mod modules;
+mod neighbours;
 mod netdevs;
 mod numa;
 mod packages;
@@ -29,6 +30,7 @@ mod rdma_tool;
 pub mod stream;
 mod system;
 mod tools;
+mod verbs;
 
 use super::Probe;
 
@@ -41,6 +43,8 @@ pub const PROBES: &[Probe] = &[
     queue_pairs::PROBE,
     counters::PROBE,
     netdevs::PROBE,
+    neighbours::PROBE,
+    verbs::PROBE,
     system::PROBE,
     pci::FUNCTIONS,
     pci::LINKS,

@@ -19,10 +19,7 @@ pub const PROBE: Probe = Probe {
     pace: Pace::Medium,
     rhythm: Rhythm::PACE,
     sources: &[
-        Source {
-            name: "linux.verbs-devices",
-            read: Read::Command { argv: &[Word::Plain("ibv_devices")], keep: None },
-        },
+        Source { name: "linux.verbs-devices", read: Read::Command { argv: &[Word::Plain("ibv_devices")], keep: None } },
         Source { name: "linux.verbs-kernel", read: Read::Files(&[NODE_TYPE]) },
     ],
     parse,

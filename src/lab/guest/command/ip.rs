@@ -124,7 +124,8 @@ fn neighbours(scene: &Scene<'_>, words: &[&str]) -> Answer {
         let name = &netdev.name;
         if name == &state.rdma_netdev().name {
             let Some((address, mac)) = &state.peer else { continue };
-            let answers = state.wire.unreachable_since(scene.moment.now).is_none() && state.wire.is_up(state.side.other());
+            let answers =
+                state.wire.unreachable_since(scene.moment.now).is_none() && state.wire.is_up(state.side.other());
             text.push_str(&if answers {
                 format!("{address} dev {name} lladdr {mac} REACHABLE \n")
             } else {

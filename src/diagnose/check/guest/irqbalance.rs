@@ -57,7 +57,7 @@ mod tests {
             Site::sound().with("pv-a", fails("linux.irqbalance", 124, "timeout")).replacing(
                 "pv-a",
                 "linux.memory-settings",
-                "/proc/1/comm:systemd\n",
+                "\n/proc/1/comm:systemd",
                 "",
             )
         },

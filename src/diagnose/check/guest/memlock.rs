@@ -63,7 +63,7 @@ fn judge_guest(scene: &Scene<'_>, guest: &TargetId) -> Judged {
     if soft as f64 >= scene.thresholds.of(&ENOUGH) {
         return Judged::pass(&id, format!("{guest}: this login may lock {limit}"));
     }
-    if scene.text(&id, Attribute::LoginUserId) == Some("0") || scene.flag(&id, Attribute::Privileged) == Some(true) {
+    if scene.count(&id, Attribute::LoginUserId) == Some(0) || scene.flag(&id, Attribute::Privileged) == Some(true) {
         return Judged::pass(&id, format!("{guest}: this login is root, whom {limit} does not bind"));
     }
     let cause = "registering memory pins it, and what is pinned counts against this limit: beyond it registration fails with \

@@ -4,6 +4,8 @@ mod address;
 mod address_persistence;
 mod ask;
 mod balloon;
+#[cfg(test)]
+mod captured;
 mod clock;
 mod counted;
 mod device_nodes;

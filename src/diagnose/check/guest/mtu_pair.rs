@@ -18,7 +18,13 @@ pub const CHECK: Check = Check {
         weak: false,
     },
     thresholds: &[],
-    explains: &["guest.roce-mtu", "guest.queue-pairs", "guest.packet-loss", "guest.retransmits"],
+    explains: &[
+        "guest.roce-mtu",
+        "guest.mtu-persistence",
+        "guest.queue-pairs",
+        "guest.packet-loss",
+        "guest.retransmits",
+    ],
     judge,
     #[cfg(test)]
     samples: tests::SAMPLES,

@@ -94,7 +94,7 @@ mod tests {
     use crate::diagnose::check::testing::{Samples, Site, fails};
     use crate::diagnose::finding::Status;
 
-    const SET: &str = "/etc/network/interfaces:\tmtu 9000\n";
+    const SET: &str = "\n/etc/network/interfaces:\tmtu 9000";
 
     pub const SAMPLES: Samples = Samples {
         says: Status::Warn,
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn a_file_that_sets_another_one_is_named() {
         let site =
-            Site::sound().replacing("pv-a", "linux.persistence-ifupdown", SET, "/etc/network/interfaces:\tmtu 1500\n");
+            Site::sound().replacing("pv-a", "linux.persistence-ifupdown", SET, "\n/etc/network/interfaces:\tmtu 1500");
         let judged = site.judge(&CHECK);
         let warned = judged.iter().find(|judged| judged.status == Status::Warn).expect("a warning");
         assert!(warned.cause.contains("1500 in /etc/network/interfaces"), "{}", warned.cause);

@@ -89,7 +89,7 @@ mod tests {
     use crate::diagnose::check::testing::{Samples, Site, fails};
     use crate::diagnose::finding::Status;
 
-    const LINK: &str = "'/sys/bus/pci/devices/0000:0b:00.1/driver' -> '../../../../bus/pci/drivers/vmw_pvrdma'\n";
+    const LINK: &str = "\n'/sys/bus/pci/devices/0000:0b:00.1/driver' -> '../../../../bus/pci/drivers/vmw_pvrdma'";
     const LOADED: &str = "vmw_pvrdma 69632 0 - Live 0xffffffffc05ed000\n";
 
     pub const SAMPLES: Samples = Samples {

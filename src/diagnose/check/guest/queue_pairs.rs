@@ -94,7 +94,7 @@ mod tests {
             )
         },
         healthy: Site::sound,
-        unclear: || Site::sound().with("pv-a", fails("linux.queue-pairs", 1, "error: Invalid argument")),
+        unclear: || Site::sound().with("pv-a", fails("linux.queue-pairs", 124, "timeout")),
     };
 
     #[test]

@@ -131,7 +131,7 @@ mod tests {
             without_rdma(Site::sound(), "pv-a").replacing(
                 "pv-a",
                 "linux.pci-drivers",
-                "'/sys/bus/pci/devices/0000:0b:00.1/driver' -> '../../../../bus/pci/drivers/vmw_pvrdma'\n",
+                "\n'/sys/bus/pci/devices/0000:0b:00.1/driver' -> '../../../../bus/pci/drivers/vmw_pvrdma'",
                 "",
             )
         },

@@ -79,8 +79,8 @@ mod tests {
 
     #[test]
     fn another_interface_of_the_kernel_is_said_for_its_device_alone() {
-        let warnings: String =
-            OTHER_ABI.lines().filter(|line| line.starts_with("libibverbs")).map(|line| format!("{line}\n")).collect();
+        let warnings: Vec<&str> = OTHER_ABI.lines().filter(|line| line.starts_with("libibverbs")).collect();
+        let warnings = warnings.join("\n");
         let kernel = "/sys/class/infiniband/bnxt_re1/node_type:1: CA\n/sys/class/infiniband/bnxt_re2/node_type:1: CA\n";
         let heading = "    device          \t   node GUID\n    ------          \t----------------\n";
         let (listed, warning) = of(heading, &warnings, 0, kernel, "bnxt_re2");

@@ -231,7 +231,7 @@ impl Facing {
 }
 
 /// Pairs of guests, each with the ports that face each other; a port whose partner tells nothing stands alone.
-pub fn facing(scene: &Scene<'_>) -> Vec<Result<Facing, Judged>> {
+pub fn facing(scene: &Scene<'_>) -> Vec<Result<Facing, Box<Judged>>> {
     let mut found = Vec::new();
     for (one, other) in scene.pairs {
         match (candidates(scene, one), candidates(scene, other)) {
@@ -247,7 +247,7 @@ pub fn facing(scene: &Scene<'_>) -> Vec<Result<Facing, Judged>> {
                 if let (Some(port), true) = (known, unread) {
                     let (lack, why) = scene.silence(silent);
                     let decide = format!("an answer of {silent}: rdmascope doctor {silent}");
-                    found.push(Err(Judged::unknown(&port.id, lack, why, decide)));
+                    found.push(Err(Box::new(Judged::unknown(&port.id, lack, why, decide))));
                 }
             }
         }

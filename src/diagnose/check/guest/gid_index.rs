@@ -46,7 +46,7 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
         match pair {
             Ok(pair) if pair.one.is_infiniband || pair.other.is_infiniband => {}
             Ok(pair) => all.extend(judge_pair(scene, &pair)),
-            Err(unknown) => all.push(unknown),
+            Err(unknown) => all.push(*unknown),
         }
     }
     all

@@ -38,7 +38,7 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
                 let sides = pair.sides();
                 all.extend(sides.iter().filter_map(|(from, to)| judge_side(scene, from, to, &pair)));
             }
-            Err(unknown) => all.push(unknown),
+            Err(unknown) => all.push(*unknown),
         }
     }
     all

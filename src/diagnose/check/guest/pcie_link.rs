@@ -29,14 +29,15 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
 
 /// What a link carries, in bits a second: the rate of each lane without the coding of its generation.
 fn throughput(speed: &str, lanes: u64) -> Option<u64> {
-    let rate: f64 = speed.split(' ').next()?.parse().ok()?;
-    let coding = match rate {
-        rate if rate <= 5.0 => 0.8,
-        rate if rate <= 32.0 => 128.0 / 130.0,
-        _ => 0.98,
+    // `8.0 GT/s PCIe`, on old kernels `8 GT/s`.
+    let (whole, fraction) = speed.split(' ').next()?.split_once('.').unwrap_or((speed.split(' ').next()?, "0"));
+    let tenths = whole.parse::<u64>().ok()?.checked_mul(10)?.checked_add(fraction.get(..1)?.parse().ok()?)?;
+    let (payload, coded) = match tenths {
+        0..=50 => (8, 10),
+        51..=320 => (128, 130),
+        _ => (98, 100),
     };
-    let bits = rate * coding * lanes as f64 * 1e9;
-    (bits.is_finite() && (0.0..1e15).contains(&bits)).then_some(bits as u64)
+    tenths.checked_mul(100_000_000)?.checked_mul(lanes)?.checked_mul(payload)?.checked_div(coded)
 }
 
 fn judge_port(scene: &Scene<'_>, port: &Port) -> Option<Judged> {

@@ -25,7 +25,7 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
         let devices = ask::devices_of(scene, guest);
         devices.first().map(|first| [verbs(scene, guest, &devices, first), connections(scene, guest, first)])
     };
-    scene.guests().filter_map(of).flatten().flatten().collect()
+    scene.guests().filter_map(of).flatten().collect()
 }
 
 fn module(guest: &TargetId, name: &str) -> EntityId {
@@ -41,50 +41,46 @@ fn load(guest: &TargetId, name: &str, device: &EntityId) -> Cure {
         )
 }
 
-fn verbs(scene: &Scene<'_>, guest: &TargetId, devices: &[EntityId], first: &EntityId) -> Option<Judged> {
+fn verbs(scene: &Scene<'_>, guest: &TargetId, devices: &[EntityId], first: &EntityId) -> Judged {
     let id = module(guest, "ib_uverbs");
     if scene.exists(&id) || devices.iter().any(|device| scene.text(device, Attribute::VerbsNode).is_some()) {
-        return Some(Judged::pass(&id, format!("{guest}: ib_uverbs is there")));
+        return Judged::pass(&id, format!("{guest}: ib_uverbs is there"));
     }
     if let Some((lack, why)) = scene.unread(guest, "linux.modules-loaded") {
-        return Some(Judged::unknown(&id, lack, format!("{guest}: {why}"), "lsmod | grep ib_uverbs"));
+        return Judged::unknown(&id, lack, format!("{guest}: {why}"), "lsmod | grep ib_uverbs");
     }
-    Some(
-        Judged::fail(
-            &id,
-            Confidence::Proved,
-            format!("{guest}: ib_uverbs is not loaded"),
-            "the kernel has RDMA devices, but without this module no program can open them",
-        )
-        .shown(first, Attribute::NodeType, format!("{} is there and has no verbs node", first.entity.name()))
-        .cured_by(load(guest, "ib_uverbs", first))
-        .reaching(devices.iter().cloned().chain([EntityId::new(guest, Entity::Guest)])),
+    Judged::fail(
+        &id,
+        Confidence::Proved,
+        format!("{guest}: ib_uverbs is not loaded"),
+        "the kernel has RDMA devices, but without this module no program can open them",
     )
+    .shown(first, Attribute::NodeType, format!("{} is there and has no verbs node", first.entity.name()))
+    .cured_by(load(guest, "ib_uverbs", first))
+    .reaching(devices.iter().cloned().chain([EntityId::new(guest, Entity::Guest)]))
 }
 
-fn connections(scene: &Scene<'_>, guest: &TargetId, first: &EntityId) -> Option<Judged> {
+fn connections(scene: &Scene<'_>, guest: &TargetId, first: &EntityId) -> Judged {
     let id = module(guest, "rdma_ucm");
     let node = EntityId::new(guest, Entity::DeviceNode("/dev/infiniband/rdma_cm".into()));
     if scene.exists(&id) || scene.exists(&node) {
-        return Some(Judged::pass(&id, format!("{guest}: rdma_ucm is there")));
+        return Judged::pass(&id, format!("{guest}: rdma_ucm is there"));
     }
     if let Some((lack, why)) =
         scene.unread(guest, "linux.modules-loaded").or_else(|| scene.unread(guest, "linux.device-nodes"))
     {
-        return Some(Judged::unknown(&id, lack, format!("{guest}: {why}"), "ls -l /dev/infiniband/rdma_cm"));
+        return Judged::unknown(&id, lack, format!("{guest}: {why}"), "ls -l /dev/infiniband/rdma_cm");
     }
-    Some(
-        Judged::warn(
-            &id,
-            Confidence::Proved,
-            format!("{guest}: rdma_ucm is not loaded"),
-            "programs that connect by address (rdma_cm: perftest with -R, storage, UCX sockaddr) fail; those that exchange \
+    Judged::warn(
+        &id,
+        Confidence::Proved,
+        format!("{guest}: rdma_ucm is not loaded"),
+        "programs that connect by address (rdma_cm: perftest with -R, storage, UCX sockaddr) fail; those that exchange \
              GIDs themselves work",
-        )
-        .shown(first, Attribute::NodeType, format!("{} is there, /dev/infiniband/rdma_cm is not", first.entity.name()))
-        .cured_by(load(guest, "rdma_ucm", first))
-        .reaching([EntityId::new(guest, Entity::Guest)]),
     )
+    .shown(first, Attribute::NodeType, format!("{} is there, /dev/infiniband/rdma_cm is not", first.entity.name()))
+    .cured_by(load(guest, "rdma_ucm", first))
+    .reaching([EntityId::new(guest, Entity::Guest)])
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
         .into_iter()
         .filter_map(|pair| match pair {
             Ok(pair) => judge_pair(scene, &pair),
-            Err(unknown) => Some(unknown),
+            Err(unknown) => Some(*unknown),
         })
         .collect()
 }

@@ -126,11 +126,11 @@ fn neighbours(scene: &Scene<'_>, words: &[&str]) -> Answer {
             let Some((address, mac)) = &state.peer else { continue };
             let answers =
                 state.wire.unreachable_since(scene.moment.now).is_none() && state.wire.is_up(state.side.other());
-            text.push_str(&if answers {
-                format!("{address} dev {name} lladdr {mac} REACHABLE \n")
+            if answers {
+                text.add(format_args!("{address} dev {name} lladdr {mac} REACHABLE \n"));
             } else {
-                format!("{address} dev {name} FAILED \n")
-            });
+                text.add(format_args!("{address} dev {name} FAILED \n"));
+            }
         } else {
             // The router of the management network, and the machine from which one looks.
             text.add(format_args!("{} dev {name} lladdr 00:50:56:b2:10:01 REACHABLE \n", state.gateway));

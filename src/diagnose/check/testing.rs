@@ -46,6 +46,16 @@ pub const fn says<'a>(source: &'a str, stdout: &'a str) -> Output<'a> {
     Output { source, stdout, stderr: "", status: 0 }
 }
 
+/// A source that was read and that printed something on standard error too.
+pub const fn says_with<'a>(source: &'a str, stdout: &'a str, stderr: &'a str) -> Output<'a> {
+    Output { source, stdout, stderr, status: 0 }
+}
+
+/// A source that gave all of this: standard output, standard error, exit status.
+pub const fn gave<'a>(source: &'a str, stdout: &'a str, stderr: &'a str, status: i32) -> Output<'a> {
+    Output { source, stdout, stderr, status }
+}
+
 /// A source that could not be read: its name, the exit status, and what it printed on standard error.
 pub const fn fails<'a>(source: &'a str, status: i32, stderr: &'a str) -> Output<'a> {
     Output { source, stdout: "", stderr, status }

@@ -134,6 +134,10 @@ macro_rules! guest {
             VerbsNode = "verbs-node", "verbs node", None, Setting;
             /// Verbs ABI version of the driver.
             VerbsAbi = "verbs-abi", "verbs ABI", Count, Setting;
+            /// True if the verbs library of user space lists the device.
+            VerbsListed = "verbs-listed", "seen by verbs", None, Status;
+            /// What the verbs library says against the device.
+            VerbsWarning = "verbs-warning", "verbs warning", None, Status;
             /// Number of protection domains.
             ProtectionDomains = "protection-domains", "PDs", Count, Measure;
             /// Number of completion queues.
@@ -224,6 +228,10 @@ macro_rules! guest {
             MtuPersistence = "mtu-persistence", "MTU after reboot", None, Setting;
             /// To what the addresses are set for the next boot, and by which file. Empty: no file sets them.
             AddressPersistence = "address-persistence", "addresses after reboot", None, Setting;
+            /// The neighbour table: address, hardware address, state.
+            Neighbours = "neighbours", "neighbours", None, Measure;
+            /// Addresses of the neighbour table for which nobody answers.
+            UnresolvedNeighbours = "unresolved-neighbours", "no answer for", None, Status;
             /// Interface this one rides on (VLAN parent, bond).
             ParentNetdev = "parent-netdev", "parent", None, Setting;
             /// VLAN id.

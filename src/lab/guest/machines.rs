@@ -110,6 +110,7 @@ fn machine(plan: Plan, seed: u64, wire: Arc<Wire>, wall_began: Timestamp) -> Sta
         log: Vec::new(),
         wire,
         side: plan.side,
+        peer: peer(plan),
         chatter,
         tools: tools(family),
         wall_began,
@@ -117,6 +118,12 @@ fn machine(plan: Plan, seed: u64, wire: Arc<Wire>, wall_began: Timestamp) -> Sta
     };
     state.log = log::of_boot(&state);
     state
+}
+
+/// Who is at the other end, as the neighbour table names it.
+fn peer(plan: Plan) -> Option<(Ipv4Addr, String)> {
+    let other = PLANS.iter().find(|other| other.family == plan.family && other.side != plan.side)?;
+    Some((Ipv4Addr::new(192, 168, 100, other.host), mac_text(other.mac)))
 }
 
 fn mac_text(mac: [u8; 6]) -> String {

@@ -59,6 +59,8 @@ pub struct State {
     pub wire: Arc<Wire>,
     /// Which end of it this machine is.
     pub side: Side,
+    /// Address and hardware address of the machine at the other end, where that one is in the lab too.
+    pub peer: Option<(Ipv4Addr, String)>,
     /// What the management interface sends and receives.
     pub chatter: Load,
     /// Bare answers of VMware Tools: name of a statistic, value; none if the tools are not installed.

@@ -269,6 +269,11 @@ impl Wire {
         lossy.take_while(|segment| segment.lossy).last().map(|segment| segment.from)
     }
 
+    /// True if the link of this end is up.
+    pub fn is_up(&self, side: Side) -> bool {
+        self.history().ends[side.index()].up
+    }
+
     /// Since when nothing arrives at the other end, though both ports are ACTIVE; `None` if it does.
     pub fn unreachable_since(&self, now: f64) -> Option<f64> {
         let history = self.history();

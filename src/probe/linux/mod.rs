@@ -12,6 +12,7 @@ mod kernel_meaning;
 mod limits;
 mod memory;
 mod modules;
+mod neighbours;
 mod netdevs;
 mod numa;
 mod packages;
@@ -31,6 +32,7 @@ pub mod stream;
 mod system;
 mod tools;
 mod uptime;
+mod verbs;
 
 use super::Probe;
 
@@ -43,6 +45,8 @@ pub const PROBES: &[Probe] = &[
     queue_pairs::PROBE,
     counters::PROBE,
     netdevs::PROBE,
+    neighbours::PROBE,
+    verbs::PROBE,
     system::PROBE,
     pci::FUNCTIONS,
     pci::LINKS,

@@ -59,6 +59,9 @@ pub fn run(scene: &Scene<'_>, words: &[&str]) -> Answer {
         word if !word.is_empty() && ("link".starts_with(word)) => {}
         word if word.starts_with('a') && "address".starts_with(word) => options.wanted.addresses = true,
         word if word.starts_with('r') && "route".starts_with(word) => return routes(scene),
+        word if word.starts_with('n') && "neighbour".starts_with(word) || "neighbor" == word => {
+            return neighbours(scene, words);
+        }
         // Source: capture "ip foo".
         _ => return fails(format!("Object \"{object}\" is unknown, try \"ip help\".\n"), 1),
     }
@@ -107,6 +110,33 @@ fn selected<'a>(scene: &Scene<'a>, words: &[&str]) -> Result<Vec<&'a Netdev>, An
         return Ok(vec![netdev]);
     }
     Ok(state.netdevs.iter().filter(|netdev| !is_up || netdev.admin_up).collect())
+}
+
+/// The neighbour table. Source: capture "ip neigh show" of iproute2 6.1: every line ends with a blank.
+fn neighbours(scene: &Scene<'_>, words: &[&str]) -> Answer {
+    let state = scene.moment.state;
+    let only = words.iter().position(|word| *word == "dev").and_then(|at| words.get(at + 1));
+    let mut text = String::new();
+    for netdev in state.netdevs.iter().filter(|netdev| netdev.is_running() && !netdev.is_loopback()) {
+        if only.is_some_and(|name| **name != netdev.name) {
+            continue;
+        }
+        let name = &netdev.name;
+        if name == &state.rdma_netdev().name {
+            let Some((address, mac)) = &state.peer else { continue };
+            let answers =
+                state.wire.unreachable_since(scene.moment.now).is_none() && state.wire.is_up(state.side.other());
+            if answers {
+                text.add(format_args!("{address} dev {name} lladdr {mac} REACHABLE \n"));
+            } else {
+                text.add(format_args!("{address} dev {name} FAILED \n"));
+            }
+        } else {
+            // The router of the management network, and the machine from which one looks.
+            text.add(format_args!("{} dev {name} lladdr 00:50:56:b2:10:01 REACHABLE \n", state.gateway));
+        }
+    }
+    says(text)
 }
 
 /// Source: capture "ip route" of a Debian 12 guest.

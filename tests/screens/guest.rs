@@ -11,6 +11,7 @@ use rdmascope::fabric::series::CounterValue;
 use rdmascope::fabric::{
     Attribute, Entity, Observation, PortState, Report, Sample, SourceId, TargetId, Text, Timestamp,
 };
+use rdmascope::probe::Probe;
 use rdmascope::probe::dialect::sections::SectionReader;
 use rdmascope::probe::linux::PROBES;
 
@@ -43,8 +44,11 @@ pub fn reports(capture: &str, target: &str, second: i64) -> Vec<Report> {
     sections.extend(reader.feed_stdout(&read(&format!("{capture}.stdout.txt"))));
     assert!(reader.is_complete(), "the capture is whole");
     sections.sort_by_key(|section| section.index);
+    // What was not asked for when the capture was made is not in it.
+    let captured = |probe: &&Probe| probe.sources.iter().all(|source| names.contains(&source.name));
     PROBES
         .iter()
+        .filter(captured)
         .map(|probe| {
             let observations: Vec<Arc<Observation>> = probe
                 .sources

@@ -1,6 +1,7 @@
 //! What is read on a Linux guest.
 
 pub mod counters;
+mod device_limits;
 mod device_nodes;
 mod environment;
 mod files;
@@ -12,10 +13,12 @@ mod kernel_meaning;
 mod limits;
 mod memory;
 mod modules;
+pub mod mpi;
 mod netdevs;
 mod numa;
 mod packages;
 mod pci;
+mod peer_memory;
 mod persistence;
 mod persistence_formats;
 mod persistence_netplan;
@@ -26,6 +29,8 @@ pub mod rdma_sysfs;
 #[cfg(test)]
 mod rdma_testing;
 mod rdma_tool;
+mod services;
+pub mod ssh_trust;
 pub mod stream;
 mod system;
 mod tools;
@@ -54,4 +59,9 @@ pub const PROBES: &[Probe] = &[
     tools::PROBE,
     kernel_log::PROBE,
     environment::PROBE,
+    mpi::PROBE,
+    device_limits::PROBE,
+    services::PROBE,
+    ssh_trust::PROBE,
+    peer_memory::PROBE,
 ];

@@ -103,43 +103,37 @@ mod tests {
     use crate::diagnose::check::testing::{Samples, Site};
     use crate::diagnose::finding::Status;
 
+    // The hosts know the VMs with PVRDMA only.
     pub const SAMPLES: Samples = Samples {
         says: Status::Info,
-        trouble: stranger,
-        healthy: Site::sound,
-        unclear: || stranger().silent("esx02", "connection refused"),
+        trouble: Site::sound,
+        healthy: || ["hca-a", "hca-b", "vf-a"].iter().fold(Site::sound(), |site, guest| site.without_target(guest)),
+        unclear: || Site::sound().silent("esx02", "connection refused"),
     };
 
-    /// A guest of which no host knows anything.
-    fn stranger() -> Site {
-        let site = Site::sound();
-        let uuid = site
-            .observations()
-            .find(|one| one.target.as_str() == "vf-a" && one.source.as_str() == "linux.system-files")
-            .and_then(|one| {
-                one.stdout
-                    .lines()
-                    .find_map(|line| line.strip_prefix("/sys/class/dmi/id/product_uuid:").map(str::to_owned))
-            })
-            .expect("its UUID");
-        site.replacing("vf-a", "linux.system-files", &uuid, "11111111-2222-3333-4444-555555555555").replacing(
-            "vf-a",
-            "linux.netdev-files",
-            "address:00:50:56",
-            "address:00:50:57",
-        )
+    fn of(site: &Site, guest: &str) -> Option<Judged> {
+        site.judge(&CHECK).into_iter().find(|judged| judged.subject.target.as_str() == guest)
     }
 
     #[test]
     fn without_hosts_and_on_metal_nothing_is_said() {
         let alone = Site::sound().without_target("esx01").without_target("esx02");
         assert!(alone.judge(&CHECK).is_empty());
-        let metal = stranger().replacing("vf-a", "linux.system-files", "VMware, Inc.", "Supermicro").replacing(
-            "vf-a",
+        assert_eq!(of(&Site::sound(), "hca-a").map(|judged| judged.status), Some(Status::Info));
+        let metal = Site::sound().replacing("hca-a", "linux.system-files", "VMware, Inc.", "Supermicro").replacing(
+            "hca-a",
             "linux.system-files",
             "VMware7,1",
             "X12DPi",
         );
-        assert!(!metal.statuses(&CHECK).contains(&Status::Fail));
+        let cpu = metal.observations().any(|one| one.target.as_str() == "hca-a" && one.stdout.contains("hypervisor"));
+        assert!(cpu || of(&metal, "hca-a").is_none(), "a system on metal is in no VM");
+    }
+
+    #[test]
+    fn a_guest_whose_host_was_not_reached_is_not_said_to_be_a_stranger() {
+        let site = Site::sound().silent("esx02", "connection refused");
+        assert_eq!(of(&site, "pv-a").map(|judged| judged.status), Some(Status::Pass));
+        assert_eq!(of(&site, "pv-b").map(|judged| judged.status), Some(Status::Unknown));
     }
 }

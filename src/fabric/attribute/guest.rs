@@ -272,7 +272,7 @@ macro_rules! guest {
             // What jobs ride on.
             /// Version of Open MPI.
             OpenMpiVersion = "open-mpi-version", "Open MPI", None, Setting;
-            /// Version of the PMIx library that Open MPI starts processes with.
+            /// Version of the `PMIx` library that Open MPI starts processes with.
             PmixVersion = "pmix-version", "PMIx", None, Setting;
             /// Version of UCX.
             UcxVersion = "ucx-version", "UCX", None, Setting;

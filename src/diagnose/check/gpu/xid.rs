@@ -50,7 +50,7 @@ fn class(number: u64) -> Class {
     }
 }
 
-/// The number of a message, and whether it is of the NVSwitch: `Xid (PCI:0000:9b:00): 119, ...`, `SXid (PCI:...): 20034`.
+/// The number of a message, and whether it is of the `NVSwitch`: `Xid (PCI:0000:9b:00): 119, ...`, `SXid (PCI:...): 20034`.
 pub fn number(text: &str) -> Option<(u64, bool)> {
     let (before, rest) = text.split_once("Xid (")?;
     let (_, rest) = rest.split_once("): ")?;

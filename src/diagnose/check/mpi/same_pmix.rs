@@ -1,11 +1,11 @@
-//! PMIx carries the addresses of the ranks from node to node.
+//! `PMIx` carries the addresses of the ranks from node to node.
 
 use super::same::{self, Same, numbers};
 use crate::diagnose::check::{Check, Judged, Scene, Source};
 use crate::diagnose::finding::Status;
 use crate::fabric::Attribute;
 
-/// One version of PMIx on all nodes of a job.
+/// One version of `PMIx` on all nodes of a job.
 pub const CHECK: Check = Check {
     id: "mpi.same-pmix",
     title: "All nodes of a job have one version of PMIx",

@@ -42,9 +42,9 @@ fn may_use_rc(scene: &Scene<'_>, guest: &TargetId) -> bool {
     let names: Vec<&str> = setting.value.trim_start_matches('^').split(',').map(str::trim).collect();
     let is_rc = |name: &&str| matches!(*name, "rc" | "rc_v" | "rc_verbs" | "ib" | "all");
     if setting.value.starts_with('^') {
-        !names.iter().any(|name| is_rc(&name))
+        !names.iter().any(|name| is_rc(name))
     } else {
-        names.iter().any(|name| is_rc(&name))
+        names.iter().any(|name| is_rc(name))
     }
 }
 

@@ -299,6 +299,8 @@ fn is_listed(entity: &Entity) -> bool {
             | Entity::Package(_)
             | Entity::DeviceNode(_)
             | Entity::Variable(_)
+            | Entity::Service(_)
+            | Entity::MpiParameter(_)
             | Entity::KernelMessage { .. }
             | Entity::Counter { .. }
             | Entity::FileLine { .. }

@@ -89,6 +89,10 @@ pub enum Entity {
     DeviceNode(Text),
     /// One environment variable of the login, by name (only allowed names are ever read).
     Variable(Text),
+    /// One service of the system, `firewalld`.
+    Service(Text),
+    /// One parameter of Open MPI or UCX as it is in force, `btl_tcp_if_include`.
+    MpiParameter(Text),
     /// One kernel message that matters, by its stamp (microseconds since boot) and its number among equal stamps.
     KernelMessage {
         /// Microseconds since boot.
@@ -118,7 +122,7 @@ pub enum Entity {
     PortGroup(Text),
     /// One VMkernel adapter, `vmk1`.
     Vmknic(Text),
-    /// One ruleset of the host's firewall, `pvrdma`.
+    /// One ruleset of a host's firewall, `pvrdma`, or one zone of a guest's, `public`.
     Ruleset(Text),
     /// One advanced setting by path, `/Net/PVRDMAVmknic`.
     AdvancedSetting(Text),
@@ -207,6 +211,8 @@ impl Entity {
             Self::Package(_) => "package",
             Self::DeviceNode(_) => "device-node",
             Self::Variable(_) => "variable",
+            Self::Service(_) => "service",
+            Self::MpiParameter(_) => "mpi-parameter",
             Self::KernelMessage { .. } => "kernel-message",
         }
     }
@@ -222,6 +228,8 @@ impl Entity {
             | Self::Package(name)
             | Self::DeviceNode(name)
             | Self::Variable(name)
+            | Self::Service(name)
+            | Self::MpiParameter(name)
             | Self::Uplink(name)
             | Self::VirtualSwitch(name)
             | Self::PortGroup(name)

@@ -30,6 +30,8 @@ impl Entity {
             "package" => Self::Package(text(name)),
             "device-node" => Self::DeviceNode(text(name)),
             "variable" => Self::Variable(text(name)),
+            "service" => Self::Service(text(name)),
+            "mpi-parameter" => Self::MpiParameter(text(name)),
             "uplink" => Self::Uplink(text(name)),
             "virtual-switch" => Self::VirtualSwitch(text(name)),
             "port-group" => Self::PortGroup(text(name)),

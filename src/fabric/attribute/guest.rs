@@ -264,6 +264,50 @@ macro_rules! guest {
             DeviceNumber = "device-number", "device number", None, Setting;
             /// Value of an allowed environment variable.
             VariableValue = "variable-value", "value", None, Setting;
+            /// State of a service: `active`, `inactive`, `failed`; `not-found` where there is none.
+            ServiceState = "service-state", "state", None, Status;
+            /// True if the file of settings of a firewall switches it on, whatever its service says.
+            FirewallEnabled = "firewall-enabled", "switched on", None, Setting;
+            /// What a zone of a firewall does with what it was told nothing about: `ACCEPT`, `default`, ...
+            ZoneTarget = "zone-target", "target", None, Setting;
+            /// Interfaces of a zone.
+            ZoneInterfaces = "zone-interfaces", "interfaces", None, Setting;
+            /// Addresses of peers that fall into a zone, wherever they come from.
+            ZoneSources = "zone-sources", "sources", None, Setting;
+            /// Services and ports that a zone lets in.
+            ZoneOpen = "zone-open", "lets in", None, Setting;
+            /// By which a parameter got its value: `default`, `environment`, a file.
+            ParameterSource = "parameter-source", "from", None, Setting;
+
+            // What jobs ride on.
+            /// Version of Open MPI.
+            OpenMpiVersion = "open-mpi-version", "Open MPI", None, Setting;
+            /// Version of the `PMIx` library that Open MPI starts processes with.
+            PmixVersion = "pmix-version", "PMIx", None, Setting;
+            /// Version of UCX.
+            UcxVersion = "ucx-version", "UCX", None, Setting;
+            /// Components that Open MPI was built with: `pml ucx`.
+            MpiComponents = "mpi-components", "Open MPI components", None, Setting;
+            /// Transports that UCX can open, each with its device: `rc_verbs rocep11s0f1:1`.
+            UcxTransports = "ucx-transports", "UCX transports", None, Status;
+            /// Fingerprints of the login's own public keys.
+            OwnKeys = "own-keys", "own keys", None, Setting;
+            /// Fingerprints of the keys that this login lets in.
+            AuthorizedKeys = "authorized-keys", "keys let in", None, Setting;
+            /// Fingerprints of the host keys that this login knows.
+            KnownHostKeys = "known-host-keys", "known host keys", None, Setting;
+            /// Fingerprints of the system's own host keys.
+            HostKeys = "host-keys", "host keys", None, Setting;
+            /// Most queue pairs of a device.
+            MaxQueuePairs = "max-queue-pairs", "max QPs", Count, Setting;
+            /// Most work requests of one queue of a device.
+            MaxWorkRequests = "max-work-requests", "max WRs", Count, Setting;
+            /// Most shared receive queues of a device; 0 where it has none.
+            MaxSharedQueues = "max-shared-queues", "max SRQs", Count, Setting;
+            /// Most work requests of one shared receive queue.
+            MaxSharedRequests = "max-shared-requests", "max SRQ WRs", Count, Setting;
+            /// Version of a client that registered itself with the kernel for memory of GPUs.
+            PeerMemory = "peer-memory", "peer memory", None, Status;
             /// A kernel message.
             Message = "message", "message", None, Status;
             /// How grave a message is: `info`, `warning`, `error`.

@@ -33,6 +33,11 @@ const PLANS: [Plan; 5] = [
     Plan { name: "vf-a", family: Family::Mlx5Vf, host: 31, mac: [0x00, 0x50, 0x56, 0x8f, 0x31, 0x07], side: Side::A },
 ];
 
+/// Names of all machines.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    PLANS.iter().map(|plan| plan.name)
+}
+
 /// All machines of the lab as they are when it begins.
 pub fn all(seed: u64, wall_began: Timestamp) -> Vec<State> {
     let wire = |family, index| {
@@ -358,9 +363,13 @@ fn files(netdevs: &[Netdev]) -> Vec<(String, String, u16)> {
 /// Variables of every login. UNSOURCED: an administrator's choice for this kind of adapter.
 fn environment(family: Family, netdev: &str) -> Vec<(String, String)> {
     let variables: &[(&str, &str)] = match family {
-        Family::Pvrdma => {
-            &[("UCX_TLS", "rc_v,ud_v,sm,self"), ("UCX_NET_DEVICES", "rocep11s0f1:1"), ("OMPI_MCA_pml", "ucx")]
-        }
+        // The adapter offers shared receive queues of 1024 requests; UCX asks for 4095 by itself.
+        Family::Pvrdma => &[
+            ("UCX_TLS", "rc_v,ud_v,sm,self"),
+            ("UCX_NET_DEVICES", "rocep11s0f1:1"),
+            ("UCX_RC_VERBS_RX_QUEUE_LEN", "1024"),
+            ("OMPI_MCA_pml", "ucx"),
+        ],
         Family::Mlx5 => &[("UCX_NET_DEVICES", "mlx5_0:1"), ("OMPI_MCA_pml", "ucx"), ("NCCL_IB_HCA", "mlx5_0")],
         Family::Mlx5Vf => &[("UCX_NET_DEVICES", "rocep19s0:1")],
     };

@@ -1,6 +1,7 @@
 //! What is read on a Linux guest.
 
 pub mod counters;
+mod device_limits;
 mod device_nodes;
 mod environment;
 mod files;
@@ -13,10 +14,12 @@ mod limits;
 mod memory;
 mod modules;
 mod neighbours;
+pub mod mpi;
 mod netdevs;
 mod numa;
 mod packages;
 mod pci;
+mod peer_memory;
 mod persistence;
 mod persistence_formats;
 mod persistence_netplan;
@@ -28,6 +31,8 @@ pub mod rdma_sysfs;
 mod rdma_testing;
 mod rdma_tool;
 pub mod statistics;
+mod services;
+pub mod ssh_trust;
 pub mod stream;
 mod system;
 mod tools;
@@ -61,4 +66,9 @@ pub const PROBES: &[Probe] = &[
     kernel_log::PROBE,
     environment::PROBE,
     uptime::PROBE,
+    mpi::PROBE,
+    device_limits::PROBE,
+    services::PROBE,
+    ssh_trust::PROBE,
+    peer_memory::PROBE,
 ];

@@ -6,6 +6,7 @@ mod files;
 mod grep;
 mod ip;
 mod ip_set;
+mod mpi;
 mod rdma;
 mod sudo;
 mod system;
@@ -25,7 +26,7 @@ pub struct Scene<'a> {
 }
 
 /// Names of all commands, for `command -v` and the like.
-pub const NAMES: [&str; 38] = [
+pub const NAMES: [&str; 42] = [
     "[",
     "cat",
     "date",
@@ -51,14 +52,18 @@ pub const NAMES: [&str; 38] = [
     "modinfo",
     "nproc",
     "numactl",
+    "ompi_info",
     "printenv",
     "ps",
     "rdma",
     "readlink",
+    "sh",
     "stat",
     "sudo",
     "sysctl",
+    "systemctl",
     "true",
+    "ucx_info",
     "ulimit",
     "uname",
     "uptime",
@@ -104,7 +109,17 @@ pub fn look(scene: &Scene<'_>, argv: &[String]) -> Answer {
         "ls" => files::ls(scene, words),
         "stat" => files::stat(scene, words),
         "readlink" => files::readlink(scene, words),
+        "env"
+            if words.iter().any(|word| !word.contains('=')) && words.first().is_some_and(|word| word.contains('=')) =>
+        {
+            // Variables for one command: none of the commands here heeds them.
+            look(scene, &argv.iter().skip(1).skip_while(|word| word.contains('=')).cloned().collect::<Vec<_>>())
+        }
         "env" | "printenv" => system::env(scene, words),
+        "ompi_info" => mpi::ompi_info(scene, words),
+        "ucx_info" => mpi::ucx_info(scene, words),
+        "systemctl" => mpi::systemctl(words),
+        "sh" => mpi::shell(scene, words),
         "echo" => says(format!("{}\n", words.join(" "))),
         "true" | "[" => Answer::default(),
         "false" => fails("", 1),

@@ -21,6 +21,7 @@ use crate::fabric::{
 use crate::probe::esxi::counting;
 use crate::probe::linux::kernel_log::{self, Unstamped};
 use crate::probe::linux::{queue_pairs, stream};
+use crate::probe::switch;
 
 /// Takes in one message.
 pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
@@ -163,6 +164,7 @@ fn kind_of(probe: &SourceId) -> TargetKind {
     match probe.as_str().split_once('.') {
         Some(("esxi", _)) => TargetKind::Esxi,
         Some(("linux", _)) => TargetKind::Linux,
+        _ if switch::probe(probe.as_str()).is_some() => TargetKind::Switch,
         _ => TargetKind::Unknown,
     }
 }

@@ -147,6 +147,7 @@ fn snapshot(
     let probes: &[Probe] = match system {
         System::Esxi => &options.esxi,
         System::Linux | System::Local => &options.probes,
+        System::Switch(system) => system.probes(),
         System::Unknown => &[],
     };
     Ok(Saved {
@@ -184,7 +185,8 @@ fn by_probe(whole: Report, probes: &[Probe]) -> Vec<Report> {
 fn saved(target: &TargetId, path: &Path, archive: &Archive, options: &Options) -> Result<Saved, Problem> {
     let (system, probes, others) = match archive.system {
         kind::System::Esxi => (System::Esxi, &options.esxi, &options.probes),
-        kind::System::Linux => (System::Linux, &options.probes, &options.esxi),
+        // The collector knows no switches.
+        kind::System::Linux | kind::System::Switch(_) => (System::Linux, &options.probes, &options.esxi),
     };
     let known = |probes: &[Probe]| {
         let is_known = |name: &str| probes.iter().flat_map(|probe| probe.sources).any(|source| source.name == name);

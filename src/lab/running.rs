@@ -24,6 +24,7 @@ use super::server::logins::Served;
 use super::server::{Host, Parts};
 use super::{guest, host};
 use crate::app::Problem;
+use crate::collect::kind::System;
 use crate::collect::transport::ssh::Route;
 use crate::config::inventory::Access;
 use crate::config::openssh::{Base, Reading, Surroundings, parse_files};
@@ -180,8 +181,9 @@ impl Lab {
             let route = route(&text, &path, &address, access.clone());
             async move { route }.boxed()
         });
-        let known_linux = target.kind == Kind::Linux;
-        Some(TargetPlan { id: TargetId::new(name), way: Way::Ssh { resolve, known_linux }, by: Become::None })
+        // Hosts are asked what they are, as those of people whose inventory does not say it.
+        let known = System::told(Some(target.kind));
+        Some(TargetPlan { id: TargetId::new(name), way: Way::Ssh { resolve, known }, by: Become::None })
     }
 
     /// How the engine reaches all of them.

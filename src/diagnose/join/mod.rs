@@ -11,11 +11,13 @@ mod machine;
 #[cfg(test)]
 mod tests;
 mod uplink;
+mod wire;
 
 use std::collections::BTreeMap;
 
 use crate::fabric::{Attribute, Entity, EntityId, Fabric, TargetId, Value};
 use crate::probe::esxi::address::PciAddress;
+pub use wire::{Declared, declared};
 
 /// What is said of counters of a host's RDMA device wherever they stand for a guest.
 pub const SHARED_COUNTERS: &str = "all VMs of this uplink";
@@ -141,6 +143,24 @@ pub struct Pair {
     pub confirmed: bool,
 }
 
+/// Where an uplink is plugged in, by each of the two ways to know it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cable {
+    /// The uplink of a host.
+    pub uplink: EntityId,
+    /// The port of a switch that hears it by LLDP.
+    pub heard: Option<EntityId>,
+    /// The port that the inventory names.
+    pub declared: Option<EntityId>,
+}
+
+impl Cable {
+    /// The port: what is heard now stands above what someone wrote down.
+    pub fn port(&self) -> Option<&EntityId> {
+        self.heard.as_ref().or(self.declared.as_ref())
+    }
+}
+
 /// What was joined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Joined {
@@ -152,6 +172,8 @@ pub struct Joined {
     pub gaps: Vec<Gap>,
     /// Links that belong to no chain: a guest and its VM.
     pub links: Vec<Link>,
+    /// Where the uplinks of the chains are plugged in, as far as anything tells.
+    pub cables: Vec<Cable>,
 }
 
 impl Joined {
@@ -177,6 +199,11 @@ impl Joined {
 
 /// Joins what these targets say.
 pub fn join(fabric: &Fabric, targets: &[TargetId]) -> Joined {
+    join_declared(fabric, targets, &[])
+}
+
+/// The same, with the cables that the inventory names where no switch hears a host.
+pub fn join_declared(fabric: &Fabric, targets: &[TargetId], declared: &[Declared]) -> Joined {
     let index = index::Index::of(fabric, targets);
     let view = View { fabric, index: &index };
     let mut joined = Joined::default();
@@ -195,6 +222,7 @@ pub fn join(fabric: &Fabric, targets: &[TargetId]) -> Joined {
             function::of_guest(view, guest, first, &mut joined);
         }
     }
+    wire::lead_on(view, targets, declared, &mut joined);
     joined.gaps.sort();
     joined.gaps.dedup();
     joined

@@ -36,6 +36,7 @@ use std::time::Duration;
 
 use self::cables::{Cable, Cables};
 use self::hosts::Cluster;
+pub use self::hosts::VLAN;
 use self::state::{Carried, Release, State};
 use super::guest::Identity;
 use super::guest::clock::Clock;

@@ -4,8 +4,11 @@
 //!
 //! Each probe has one source, which is one command: what a person pasted of that command is read by the same parser.
 
+mod answer;
 mod cumulus;
 mod eos;
+mod lined;
+pub mod names;
 mod nxos;
 mod onyx;
 mod sonic;

@@ -24,7 +24,7 @@ fn takes(source: &Source) -> Duration {
                 Listing::RdmaDevices => 2,
                 Listing::SriovUplinks => 1,
                 Listing::Drivers | Listing::Vms | Listing::VmxFiles | Listing::VmDirectories => 3,
-                Listing::FrontPorts => 0,
+                Listing::FrontPorts => 32,
             };
             of(listing.command().0[0]) + first(argv) * count
         }

@@ -300,7 +300,7 @@ fn console(temporary: &Path, arguments: &[&str]) -> Console {
 fn the_console_shows_the_lab_and_leaves_nothing() {
     let temporary = folder();
     let mut console = console(temporary.path(), &[]);
-    console.wait_for("all seven", PATIENCE, |view| view.has_row(&["rdmascope", "demo", "7 up"]));
+    console.wait_for("all nine", PATIENCE, |view| view.has_row(&["rdmascope", "demo", "9 up"]));
     assert_eq!(entries(temporary.path()).len(), 1, "the keys lie there while it runs");
     console.keys("q");
     assert!(console.wait_for_end(PATIENCE).success());

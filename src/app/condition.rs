@@ -215,7 +215,7 @@ pub fn of_entity(model: &Model, id: &EntityId) -> Condition {
                 .unwrap_or_else(|| Condition::new("", Gravity::Neutral));
         }
         Entity::RdmaPort { .. } => Attribute::PortState,
-        Entity::Netdev(_) => Attribute::OperationalState,
+        Entity::Netdev(_) | Entity::SwitchInterface(_) => Attribute::OperationalState,
         Entity::QueuePair { .. } => Attribute::QueuePairState,
         Entity::KernelMessage { .. } => Attribute::Severity,
         _ => return Condition::new("", Gravity::Neutral),

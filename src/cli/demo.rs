@@ -15,7 +15,7 @@ use crate::lab::scenario::{After, Planned, by_name, scenarios};
 use crate::lab::{Delays, Lab, Options, Timing};
 
 /// The scenario that the console shows where none is named.
-const WHOLE: &str = "with-hosts";
+const WHOLE: &str = "data-centre";
 
 /// Does what the arguments ask for.
 pub fn run(global: &Global, arguments: &DemoArguments) -> Result<Exit, Failure> {

@@ -115,12 +115,14 @@ impl Lab {
         let (hosts, switches) = options.scenario.map_or((false, false), |plan| (plan.hosts, plan.switches));
         if hosts || switches {
             let (hosts, cables) = host::hosts_and_cables(options.seed, guests.pvrdma, &clock, !switches);
-            if switches {
-                machines = switch::switches(options.seed, &cables, &guests.passed_through);
-            }
             machines.extend(hosts);
+            machines.extend(guests.machines);
+            if switches {
+                machines.extend(switch::switches(options.seed, &cables, &guests.passed_through));
+            }
+        } else {
+            machines.extend(guests.machines);
         }
-        machines.extend(guests.machines);
         Self::with_machines(machines, options)
     }
 
@@ -253,8 +255,7 @@ impl Lab {
 
     /// Lets happen what a scenario plans.
     fn play(&self, scenario: &Scenario, options: &Options) {
-        let names: Vec<(&str, Kind)> =
-            self.targets.iter().map(|target| (target.name.as_str(), target.kind)).collect();
+        let names: Vec<(&str, Kind)> = self.targets.iter().map(|target| (target.name.as_str(), target.kind)).collect();
         for Happening { fault, host, after, lasts } in scenario.draw(options.seed, &names) {
             let Some(host) = self.hosts.iter().find(|known| known.machine().name() == host).cloned() else { continue };
             if options.timing == Timing::AtOnce {

@@ -85,8 +85,7 @@ impl Centre {
     /// The data centre of this seed by this clock.
     pub fn new(seed: u64, clock: &Clock) -> Self {
         let all = machines::all(seed, clock.began());
-        let (pvrdma, passed_through) =
-            (identities(&all, state::Family::Pvrdma), identities(&all, state::Family::Mlx5));
+        let (pvrdma, passed_through) = (identities(&all, state::Family::Pvrdma), identities(&all, state::Family::Mlx5));
         let guests = all.into_iter().map(|state| Arc::new(Guest::new(state, clock.clone())) as Arc<dyn Machine>);
         Self { machines: guests.collect(), pvrdma, passed_through }
     }

@@ -56,13 +56,7 @@ pub struct Cluster {
 impl Cluster {
     /// The hosts of this seed. `pvrdma` are the guests with PVRDMA: the first is on the first host, the second on the second.
     pub fn new(seed: u64, pvrdma: Vec<Identity>) -> Self {
-        Self {
-            seed,
-            pvrdma,
-            troubles: [BTreeSet::new(), BTreeSet::new()],
-            cables: [Cable::Sound; 2],
-            edited: true,
-        }
+        Self { seed, pvrdma, troubles: [BTreeSet::new(), BTreeSet::new()], cables: [Cable::Sound; 2], edited: true }
     }
 
     /// A host as it is now.

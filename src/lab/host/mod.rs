@@ -99,12 +99,7 @@ pub fn hosts_and_cables(
 ) -> (Vec<Arc<dyn Machine>>, Cables) {
     let mut cluster = Cluster::new(seed, guests);
     cluster.edited = edited;
-    let shared = Shared {
-        cluster,
-        stretches: [Vec::new(), Vec::new()],
-        way: Way::Adapter,
-        booted: [-UP; 2],
-    };
+    let shared = Shared { cluster, stretches: [Vec::new(), Vec::new()], way: Way::Adapter, booted: [-UP; 2] };
     let shared = Arc::new(Mutex::new(shared));
     let cables = Cables { shared: shared.clone(), clock: clock.clone() };
     let hosts = (0..2)

@@ -83,7 +83,9 @@ pub(super) async fn serve(host: &Host, login: &Login, channel: Channel<Msg>, ask
     let out = &mut out;
     let _: Result<(), Gone> = match asked {
         Asked::Shell => shell(out, has_terminal).await,
-        Asked::Command(line) if command::is_shell(&line) && !has_command_line(host) => script(host, login, &mut input, out).await,
+        Asked::Command(line) if command::is_shell(&line) && !has_command_line(host) => {
+            script(host, login, &mut input, out).await
+        }
         Asked::Command(line) => {
             let answering = plain(host, login, &line, out);
             tokio::select! {

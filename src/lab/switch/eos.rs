@@ -261,7 +261,10 @@ fn pfc(ports: &[&Port]) -> String {
         .map(|port| match port.pfc {
             Some(priority) => {
                 let active = if port.up { "A" } else { "-" };
-                format!("{:<8}E {active} W   {priority:<12}drop         1.0      2.0 / auto      0.1 / 0.1\n", short(port))
+                format!(
+                    "{:<8}E {active} W   {priority:<12}drop         1.0      2.0 / auto      0.1 / 0.1\n",
+                    short(port)
+                )
             }
             None => format!("{:<8}D - -   -           -            -        - / -           - / -\n", short(port)),
         })

@@ -86,8 +86,8 @@ impl Switch {
 
     /// True if a trouble strikes the port of the host, false if it strikes that of the passed-through HCA.
     fn strikes_host(&self, trouble: SwitchTrouble) -> bool {
-        // Frames of a passed-through HCA carry no tag: its port is no trunk.
-        trouble == SwitchTrouble::NoVlan || self.guest.is_none() || mix(self.seed, 40 + trouble as u64).is_multiple_of(2)
+        // How a port is set is wrong by what its host says of itself; a bad cable may be anywhere.
+        trouble != SwitchTrouble::Errors || self.guest.is_none() || mix(self.seed, 40).is_multiple_of(2)
     }
 
     fn state(&self) -> State {

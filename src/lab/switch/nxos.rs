@@ -83,7 +83,9 @@ fn version(state: &State) -> String {
 fn interface(state: &State, port: &Port) -> String {
     let head = match (port.enabled, port.up) {
         (_, true) => format!("{} is up\nadmin state is up, Dedicated Interface\n", port.name),
-        (true, false) => format!("{} is down (Link not connected)\nadmin state is up, Dedicated Interface\n", port.name),
+        (true, false) => {
+            format!("{} is down (Link not connected)\nadmin state is up, Dedicated Interface\n", port.name)
+        }
         (false, false) => {
             format!("{} is down (Administratively down)\nadmin state is down, Dedicated Interface\n", port.name)
         }
@@ -234,11 +236,8 @@ fn queuing(ports: &[&Port]) -> String {
         let lossless = port.pfc.map_or(8, u64::from);
         let classes: String = (0..8u64)
             .map(|class| {
-                let (group, sent, received) = if class == lossless {
-                    ("3", port.counted.pauses.1, port.counted.pauses.0)
-                } else {
-                    ("-", 0, 0)
-                };
+                let (group, sent, received) =
+                    if class == lossless { ("3", port.counted.pauses.1, port.counted.pauses.0) } else { ("-", 0, 0) };
                 format!(
                     "{class:>4}         {group}         {group}  Inactive {sent:>9}        Inactive {received:>15}\n"
                 )

@@ -185,12 +185,11 @@ impl State {
         if let Some(guest) = plan.guest {
             own.description = format!("{} (passed through)", guest.name);
             own.up = true;
-            let (before, since) = (guest.wire.before(guest.side, plan.up), guest.wire.carried(guest.side, 0.0, plan.now));
+            let (before, since) =
+                (guest.wire.before(guest.side, plan.up), guest.wire.carried(guest.side, 0.0, plan.now));
             let sum = |one: f64, other: f64| whole(one + other);
-            own.counted.octets = (
-                sum(before.sent_bytes, since.sent_bytes),
-                sum(before.received_bytes, since.received_bytes),
-            );
+            own.counted.octets =
+                (sum(before.sent_bytes, since.sent_bytes), sum(before.received_bytes, since.received_bytes));
             // A busy adapter asks for a pause now and then, and its queue marks a frame in some millions.
             own.counted.pauses = (own.counted.octets.1 / 40_000_000_000, 0);
             own.counted.marked = own.counted.octets.1 / 9_000_000_000;

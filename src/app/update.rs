@@ -199,8 +199,13 @@ fn reported(model: &mut Model, at: Timestamp, report: &Report) {
     if report.probe.as_str() == queue_pairs::PROBE.name {
         count_queue_pairs(model, at, report);
     }
-    if counting::counts(&report.probe) {
-        for incident in model.slow.apply(&report.target, &report.probe, &counting::readings(report)) {
+    let slow = if counting::counts(&report.probe) {
+        Some(counting::readings(report))
+    } else {
+        switch::counting::counts(&report.probe).then(|| switch::counting::readings(report))
+    };
+    if let Some(readings) = slow {
+        for incident in model.slow.apply(&report.target, &report.probe, &readings) {
             if let Incident::Reset(entity) = incident {
                 let text = format!("{entity}: counters were set back");
                 tell(model, at, Some(&report.target), Severity::Info, text);

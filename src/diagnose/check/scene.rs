@@ -56,8 +56,13 @@ impl Answers {
                 .iter()
                 .any(|words| line.contains(words))
         };
+        // A switch has no exit status for a command that it does not know.
+        let refused = || {
+            let is_of_switch = crate::probe::switch::source(observation.source.as_str()).is_some();
+            crate::probe::switch::refusal(&observation.stdout).filter(|_| is_of_switch)
+        };
         let answer = match observation.outcome {
-            Outcome::Exit(0) => Answer::Read,
+            Outcome::Exit(0) => refused().map_or(Answer::Read, |said| Answer::Failed(Text::new(said))),
             Outcome::Exit(127) => Answer::NotInstalled,
             Outcome::Exit(_)
                 if !is_esxcli

@@ -11,7 +11,7 @@ use super::{
 use crate::diagnose::cause::Found;
 use crate::diagnose::document::reading_of;
 use crate::diagnose::finding::Status;
-use crate::diagnose::join::{Joined, join};
+use crate::diagnose::join::{Declared, Joined, join_declared};
 use crate::fabric::{
     EntityId, Fabric, Observation, ObservationRef, Outcome, Report, SourceId, TargetId, Text, Timestamp,
 };
@@ -77,6 +77,7 @@ pub struct Site {
     thresholds: Thresholds,
     order: Vec<TargetId>,
     pairs: Vec<(TargetId, TargetId)>,
+    declared: Vec<Declared>,
     raw: BTreeMap<ObservationRef, Arc<Observation>>,
     outputs: BTreeMap<TargetId, (&'static [Probe], BTreeMap<String, Kept>)>,
     count: u64,
@@ -119,7 +120,8 @@ impl Site {
         let site = guest(site, "hca-a", include_str!("testing/site/hca-a.txt"));
         let site = guest(site, "hca-b", include_str!("testing/site/hca-b.txt"));
         let site = guest(site, "vf-a", include_str!("testing/site/vf-a.txt"));
-        site.pair("pv-a", "pv-b").pair("hca-a", "hca-b")
+        let leaf = outputs(include_str!("testing/site/leaf1.txt"));
+        site.switch("leaf1", SwitchSystem::Eos, &leaf).pair("pv-a", "pv-b").pair("hca-a", "hca-b")
     }
 
     /// A Linux guest that printed these outputs, by name of the source: `linux.rdma-link`.
@@ -144,6 +146,18 @@ impl Site {
     #[must_use]
     pub fn pair(mut self, one: &str, other: &str) -> Self {
         self.pairs.push((TargetId::new(one), TargetId::new(other)));
+        self
+    }
+
+    /// An inventory that says where an uplink of a host is plugged in.
+    #[must_use]
+    pub fn plugged(mut self, host: &str, uplink: &str, switch: &str, port: &str) -> Self {
+        self.declared.push(Declared {
+            host: TargetId::new(host),
+            uplink: uplink.to_owned(),
+            switch: TargetId::new(switch),
+            port: port.to_owned(),
+        });
         self
     }
 
@@ -317,7 +331,7 @@ impl Site {
 
     /// What belongs together on this site.
     pub fn joined(&self) -> Joined {
-        join(&self.fabric, &self.order)
+        join_declared(&self.fabric, &self.order, &self.declared)
     }
 
     /// The raw output behind a reading.

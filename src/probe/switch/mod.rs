@@ -5,6 +5,8 @@
 //! Each probe has one source, which is one command: what a person pasted of that command is read by the same parser.
 
 mod answer;
+mod ask;
+pub mod counting;
 mod cumulus;
 mod eos;
 mod lined;
@@ -14,6 +16,8 @@ mod onyx;
 mod sonic;
 
 use super::{Probe, Source};
+pub use answer::refusal;
+pub use ask::command_for;
 
 /// Operating system of a switch: it decides which commands are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

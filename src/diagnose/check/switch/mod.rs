@@ -1,5 +1,7 @@
 //! Checks of physical switches.
 
+mod ports;
+
 use super::Check;
 
 /// The checks of this layer.

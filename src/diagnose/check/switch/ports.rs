@@ -1,0 +1,176 @@
+//! What the checks of switches ask: which port the cable of an uplink that carries RDMA is plugged into, what is on its way,
+//! what the host at the other end does, how the counters of the port moved, and how it is configured.
+
+use crate::diagnose::check::{Lack, Moved, Scene};
+use crate::diagnose::join::{Cable, Chain, LinkKind};
+use crate::diagnose::remedy::Step;
+use crate::fabric::counter::SharedRole;
+use crate::fabric::{Attribute, Entity, EntityId, TargetId};
+use crate::probe::switch::{SwitchSystem, counting, names};
+
+/// A port of a switch with the cable of an uplink that carries RDMA of VMs.
+pub(super) struct Wired<'a> {
+    /// The port.
+    pub(super) port: EntityId,
+    /// The uplink of the host.
+    pub(super) uplink: EntityId,
+    /// How it is known.
+    pub(super) cable: &'a Cable,
+    /// The devices of VMs that work over it.
+    pub(super) chains: Vec<&'a Chain>,
+}
+
+impl Wired<'_> {
+    /// `Ethernet1 of leaf1`.
+    pub(super) fn name(&self) -> String {
+        format!("{} of {}", self.port.entity.name(), self.port.target)
+    }
+
+    /// `vmnic2 of esx01`.
+    pub(super) fn host(&self) -> String {
+        format!("{} of {}", self.uplink.entity.name(), self.uplink.target)
+    }
+
+    /// Everything on its way.
+    pub(super) fn way(&self, scene: &Scene<'_>) -> Vec<EntityId> {
+        let mut way: Vec<EntityId> = self.chains.iter().flat_map(|chain| scene.way_of(chain)).collect();
+        way.extend([self.port.clone(), self.uplink.clone()]);
+        way.sort();
+        way.dedup();
+        way
+    }
+
+    /// The switch itself.
+    pub(super) fn switch(&self) -> EntityId {
+        EntityId::new(&self.port.target, Entity::Switch)
+    }
+}
+
+/// The uplink that a device of a VM uses for RDMA: that of a PVRDMA adapter, or that of a virtual function.
+fn carries(chain: &Chain) -> Option<&EntityId> {
+    let wanted = if chain.is_pvrdma() { LinkKind::SwitchUplink } else { LinkKind::VirtualUplink };
+    chain.links.iter().find(|link| link.kind == wanted).map(|link| &link.to)
+}
+
+/// Ports with the cable of an uplink that carries RDMA of VMs, in the order of the uplinks.
+pub(super) fn wired<'a>(scene: &Scene<'a>) -> Vec<Wired<'a>> {
+    let all = scene.joined.cables.iter().filter_map(|cable| {
+        let chains: Vec<&Chain> =
+            scene.joined.chains.iter().filter(|chain| carries(chain) == Some(&cable.uplink)).collect();
+        let port = cable.port()?.clone();
+        (!chains.is_empty()).then(|| Wired { port, uplink: cable.uplink.clone(), cable, chains })
+    });
+    all.collect()
+}
+
+/// Uplinks that carry RDMA of VMs and of which nothing tells where they are plugged in.
+pub(super) fn unwired(scene: &Scene<'_>) -> Vec<EntityId> {
+    let is_known = |uplink: &EntityId| scene.joined.cables.iter().any(|cable| cable.uplink == *uplink);
+    let mut all: Vec<EntityId> =
+        scene.joined.chains.iter().filter_map(carries).filter(|uplink| !is_known(uplink)).cloned().collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// The system of a switch, by the sources that were read on it.
+pub(super) fn system_of(scene: &Scene<'_>, switch: &TargetId) -> Option<SwitchSystem> {
+    let answers = &scene.machines.get(switch)?.answers;
+    let begins =
+        |system: SwitchSystem| answers.0.keys().any(|source| source.as_str().split('.').next() == Some(system.name()));
+    SwitchSystem::ALL.into_iter().find(|system| begins(*system))
+}
+
+/// Known of a port, or of the whole switch where it is set for all ports.
+pub(super) fn with_attribute(scene: &Scene<'_>, wired: &Wired<'_>, attribute: Attribute) -> Option<EntityId> {
+    let known = |id: &EntityId| {
+        scene.fabric.reading(id, attribute).is_some_and(|reading| {
+            matches!(reading.state, crate::fabric::State::Known(_) | crate::fabric::State::Empty)
+        })
+    };
+    [wired.port.clone(), wired.switch()].into_iter().find(known)
+}
+
+/// Why a property of a port is missing, and the command that shows it.
+pub(super) fn missing(
+    scene: &Scene<'_>,
+    wired: &Wired<'_>,
+    attribute: Attribute,
+    what: &str,
+) -> (Lack, String, String) {
+    let system = system_of(scene, &wired.port.target);
+    let source = system.map(|system| format!("{}.{what}", system.name())).unwrap_or_default();
+    let said = |id: &EntityId| scene.fabric.reading(id, attribute).and_then(|_| scene.lack(id, attribute));
+    let (lack, why) = said(&wired.port)
+        .or_else(|| said(&wired.switch()))
+        .or_else(|| scene.unread(&wired.port.target, &source))
+        .unwrap_or((
+            Lack::NotObservable,
+            format!("{} lists no such property of {}", wired.port.target, wired.port.entity.name()),
+        ));
+    let decide = system.map_or_else(
+        || format!("someone who administers {}", wired.port.target),
+        |system| {
+            format!(
+                "on {}: {}",
+                wired.port.target,
+                crate::probe::switch::command_for(system, what, &wired.port.entity.name())
+            )
+        },
+    );
+    (lack, why, decide)
+}
+
+/// Lossless priorities that the host uses on an uplink: `None` where it does not say it, none where flow control is off.
+pub(super) fn lossless_of(scene: &Scene<'_>, id: &EntityId) -> Option<Vec<u64>> {
+    match scene.flag(id, Attribute::PfcEnabled)? {
+        false => Some(Vec::new()),
+        true => scene
+            .list(id, Attribute::PfcPriorities)
+            .map(|list| list.iter().filter_map(|priority| priority.as_str().parse().ok()).collect()),
+    }
+}
+
+/// How counters of a port moved that have one of these roles, those that moved at all.
+pub(super) fn moved(scene: &Scene<'_>, port: &EntityId, roles: &[SharedRole]) -> Vec<(EntityId, SharedRole, Moved)> {
+    counters(scene, port)
+        .filter_map(|(id, label)| {
+            let role = counting::role(&label).filter(|role| roles.contains(role))?;
+            let moved = scene.movements.of(&id)?;
+            Some((id, role, moved))
+        })
+        .collect()
+}
+
+/// Counters of a port with their labels.
+pub(super) fn counters<'a>(scene: &Scene<'a>, port: &EntityId) -> impl Iterator<Item = (EntityId, String)> + use<'a> {
+    let (target, name) = (port.target.clone(), port.entity.name());
+    let first = Entity::Counter { of: "".into(), name: "".into() };
+    scene
+        .fabric
+        .of_kind(&target.clone(), first)
+        .filter_map(move |entity| match entity {
+            Entity::Counter { of, name: label } if of.as_str() == name => {
+                Some((EntityId::new(&target, entity.clone()), label.to_string()))
+            }
+            _ => None,
+        })
+        .collect::<Vec<_>>()
+        .into_iter()
+}
+
+/// Lines of configuration for a port, in the words of its system; none where the name is no plain one or the system is not
+/// known.
+pub(super) fn configure(system: Option<SwitchSystem>, port: &EntityId, lines: &[&str]) -> Vec<Step> {
+    let name = port.entity.name();
+    if !names::is_sendable(&name) {
+        return vec![Step::ByHand(format!("configure the port on {}", port.target))];
+    }
+    let line = |text: &str| Step::Configure(text.replace("PORT", &name));
+    match system {
+        Some(SwitchSystem::Eos | SwitchSystem::NxOs | SwitchSystem::Onyx) => {
+            std::iter::once(line("interface PORT")).chain(lines.iter().map(|text| line(text))).collect()
+        }
+        _ => lines.iter().map(|text| line(text)).collect(),
+    }
+}

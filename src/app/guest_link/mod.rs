@@ -9,9 +9,9 @@ use super::condition::{self, Gravity};
 use super::format;
 use super::model::Model;
 pub use super::table::{Cell, Origin, Row, RowKey, moved};
-pub use switch::is_switch;
 use crate::fabric::{Attribute, Entity, EntityId, SourceId, TargetId};
 use crate::probe::linux::PROBES;
+pub use switch::is_switch;
 
 /// All rows for a target that the filter lets pass. A heading is shown if a row below it passes.
 pub fn rows(model: &Model, target: &TargetId) -> Vec<Row> {

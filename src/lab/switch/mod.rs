@@ -11,6 +11,8 @@
 
 mod eos;
 mod nxos;
+#[cfg(test)]
+mod reading;
 mod state;
 #[cfg(test)]
 mod tests;

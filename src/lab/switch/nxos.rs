@@ -35,7 +35,7 @@ fn one(state: &State, line: &str) -> Said {
         ["show", "interface", "priority-flow-control"] => pfc(&front),
         ["show", "lldp", "neighbors", "detail"] => neighbours(&front),
         ["show", "queuing", "interface"] => queuing(&front),
-        ["show", "queuing", "pfc-queue"] => watchdog(&front),
+        ["show", "queuing", "pfc-queue"] | ["show", "queuing", "pfc-queue", "detail"] => watchdog(&front),
         ["show", "policy-map", "system", "type", "queuing"] => queuing_policy(state),
         ["show", "policy-map", "system", "type", "network-qos"] => network_qos(state),
         [] => String::new(),
@@ -116,7 +116,7 @@ fn interface(state: &State, port: &Port) -> String {
          \u{20} {flaps} interface resets\n\
          \u{20} RX\n    {incoming} unicast packets  {many_in} multicast packets  {all_in} broadcast packets\n\
          \u{20}   {input} input packets  {octets_in} bytes\n    {large_in} jumbo packets  0 storm suppression packets\n\
-         \u{20}   0 runts  0 giants  {errors} CRC/FCS  0 no buffer\n\
+         \u{20}   0 runts  0 giants  {errors} CRC  0 no buffer\n\
          \u{20}   {errors} input error  0 short frame  0 overrun   0 underrun  0 ignored\n\
          \u{20}   0 watchdog  0 bad etype drop  0 bad proto drop  0 if down drop\n\
          \u{20}   0 input with dribble  0 input discard\n    0 Rx pause\n\

@@ -97,7 +97,8 @@ impl Seen {
     }
 
     fn settings(&self) -> BTreeMap<(Entity, String), String> {
-        let all = self.ports().into_iter().flat_map(|port| {
+        // NX-OS tells of the whole switch what it sets for all ports.
+        let all = self.ports().into_iter().chain([Entity::Switch]).flat_map(|port| {
             SETTINGS.map(|attribute| ((port.clone(), format!("{attribute:?}")), self.shown(&port, attribute)))
         });
         all.collect()
@@ -209,7 +210,7 @@ fn counters_follow_the_traffic_of_hosts_and_guests() {
         let octets = |neighbour: &str| {
             let seen = site.seen(index);
             let port = seen.port_of(neighbour);
-            seen.count(&port, &["inOctets", "RX bytes", "input bytes", "bytes in"])
+            seen.count(&port, &["inOctets", "input bytes"])
         };
         for neighbour in [UPLINKS[index], HCAS[index]] {
             site.at(5 + 40 * index as u64);

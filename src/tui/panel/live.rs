@@ -150,7 +150,8 @@ fn nothing<'a>(model: &Model, paint: Paint<'_>, room: usize) -> Vec<Line<'a>> {
                 "these values were saved earlier: there is nothing live to draw".to_owned()
             }
             _ if model.selected_target().is_some_and(|target| guest_link::is_switch(model, target)) => {
-                "the counters of a switch are read once a minute and are not drawn: its ports stand in Guest (4)".to_owned()
+                "the counters of a switch are read once a minute and are not drawn: its ports stand in Guest (4)"
+                    .to_owned()
             }
             Some(presence) => presence.to_owned(),
             None => "no counters were read yet".to_owned(),

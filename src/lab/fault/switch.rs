@@ -1,5 +1,6 @@
 //! What can go wrong with a switch: with how a port is set, where the system has such settings for all ports with all of
-//! them, and with a cable. Which port is drawn from the seed.
+//! them, and with a cable. The port is that of the host's RDMA uplink, and which one that is is drawn
+//! from the seed.
 
 use super::{Fault, Of};
 use crate::lab::machine::SwitchTrouble::{self, EcnOff, Errors, NoVlan, OtherPriority, PfcOff, SmallMtu};

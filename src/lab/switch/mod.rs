@@ -24,7 +24,6 @@ use std::time::Duration;
 use self::state::{Plan, State};
 use super::guest::Identity;
 use super::guest::load::{between, mix};
-use super::guest::wire::Way;
 use super::host::cables::{Cable, Cables};
 use super::machine::{Answer, Login, Machine, NotRead, SwitchTrouble, Trouble};
 use crate::config::Kind;
@@ -39,7 +38,7 @@ const TAKES: Duration = Duration::from_millis(180);
 /// Errors a second at the port of a cable that garbles frames.
 const ERRORS: f64 = 6.5;
 
-/// What a switch suffers.
+/// What a switch suffers: at the port of its host's RDMA uplink, since only of that is it known what it ought to be.
 #[derive(Debug, Default)]
 struct Ills {
     troubles: BTreeSet<SwitchTrouble>,
@@ -86,18 +85,12 @@ impl Switch {
         self.ills.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// True if a trouble strikes the port of the host, false if it strikes that of the passed-through HCA.
-    fn strikes_host(&self, trouble: SwitchTrouble) -> bool {
-        // How a port is set is wrong by what its host says of itself; a bad cable may be anywhere.
-        trouble != SwitchTrouble::Errors || self.guest.is_none() || mix(self.seed, 40).is_multiple_of(2)
-    }
-
     fn state(&self) -> State {
         let ills = self.ills();
         let now = self.cables.now();
         let errors = ills.errors.0 + ills.errors.1.map_or(0.0, |since| (now - since) * ERRORS);
         let up = ills.booted.map_or(self.cables.up(), |booted| now - booted);
-        let strikes = |trouble| ills.troubles.contains(&trouble).then(|| self.strikes_host(trouble));
+        let suffers = |trouble| ills.troubles.contains(&trouble);
         let first = u32::try_from(between(self.seed, 1, 1, 9)).unwrap_or(1);
         State::of(&Plan {
             index: self.index,
@@ -108,37 +101,29 @@ impl Switch {
             now,
             up,
             errors,
-            pfc_off: strikes(SwitchTrouble::PfcOff),
-            other_priority: strikes(SwitchTrouble::OtherPriority),
-            ecn_off: strikes(SwitchTrouble::EcnOff),
-            small_mtu: strikes(SwitchTrouble::SmallMtu),
-            no_vlan: strikes(SwitchTrouble::NoVlan),
-            at_errors: self.strikes_host(SwitchTrouble::Errors),
+            pfc_off: suffers(SwitchTrouble::PfcOff),
+            other_priority: suffers(SwitchTrouble::OtherPriority),
+            ecn_off: suffers(SwitchTrouble::EcnOff),
+            small_mtu: suffers(SwitchTrouble::SmallMtu),
+            no_vlan: suffers(SwitchTrouble::NoVlan),
         })
     }
 
-    /// Lets the two ends feel what their ports do to them.
+    /// Lets the host feel what its port does to it.
     fn lead(&self, ills: &Ills) {
-        let struck = |trouble, host| ills.troubles.contains(&trouble) && self.strikes_host(trouble) == host;
+        let suffers = |trouble| ills.troubles.contains(&trouble);
         self.cables.lead(
             self.index,
-            if struck(SwitchTrouble::NoVlan, true) {
+            if suffers(SwitchTrouble::NoVlan) {
                 Cable::NoVlan
-            } else if struck(SwitchTrouble::SmallMtu, true) {
+            } else if suffers(SwitchTrouble::SmallMtu) {
                 Cable::SmallFrames
-            } else if struck(SwitchTrouble::Errors, true) {
+            } else if suffers(SwitchTrouble::Errors) {
                 Cable::Damaged
             } else {
                 Cable::Sound
             },
         );
-        if let Some(guest) = &self.guest {
-            let now = self.cables.now();
-            let small = struck(SwitchTrouble::SmallMtu, false);
-            guest.wire.lead(if small { Way::SmallOnly } else { Way::Adapter }, now);
-            let damaged = struck(SwitchTrouble::Errors, false);
-            guest.wire.change(guest.side, now, |end| end.damaged = damaged);
-        }
     }
 }
 

@@ -111,20 +111,18 @@ pub struct Plan<'a> {
     pub now: f64,
     /// The latter.
     pub up: f64,
-    /// Errors of the port that has any, ...
+    /// Errors that the port of the host counted.
     pub errors: f64,
-    /// ... which is that of the host, or of the guest.
-    pub at_errors: bool,
-    /// What it suffers, each at the port of the host (`true`) or of the guest.
-    pub pfc_off: Option<bool>,
+    /// Flow control is off at the port of the host.
+    pub pfc_off: bool,
     /// Another priority is lossless.
-    pub other_priority: Option<bool>,
+    pub other_priority: bool,
     /// Nothing is marked.
-    pub ecn_off: Option<bool>,
+    pub ecn_off: bool,
     /// A small MTU.
-    pub small_mtu: Option<bool>,
+    pub small_mtu: bool,
     /// The VLAN is not let through.
-    pub no_vlan: Option<bool>,
+    pub no_vlan: bool,
 }
 
 /// A switch at a moment.
@@ -202,33 +200,34 @@ impl State {
         unused.pfc = None;
         ports.push(unused);
         strike(plan, &mut ports);
-        ports.push(between_switches(index, blank(31 + 18 * u32::from(index == 1), String::new()), &ports));
+        let between = blank(31 + 18 * u32::from(index == 1), String::new());
+        ports.push(between_switches(plan, between, &ports));
         ports.push(management(index, blank(0, String::new()), plan.up));
         Self { name: super::NAMES[index], seed: plan.seed, ports, up: plan.up, mac: MACS[index] }
     }
 }
 
-/// Does to the ports what the switch suffers.
+/// Does to the first port, that of the host, what the switch suffers.
 fn strike(plan: &Plan<'_>, ports: &mut [Port]) {
-    let place = |host: bool| if host { 0 } else { 2 };
-    if let Some(host) = plan.pfc_off {
-        ports[place(host)].pfc = None;
-    }
-    if let Some(host) = plan.small_mtu {
-        ports[place(host)].mtu = SMALL;
-    }
-    if let Some(host) = plan.no_vlan {
-        ports[place(host)].vlans = Some(Vlans::Trunk(TRUNK_WITHOUT));
-    }
     // NX-OS sets the lossless class and the marking of all ports by one policy of the system.
-    let struck = |host: Option<bool>, at: usize| host.is_some_and(|host| plan.index == 1 || place(host) == at);
-    for (at, port) in ports.iter_mut().enumerate() {
-        if struck(plan.other_priority, at) {
+    let of_policy = if plan.index == 1 { ports.len() } else { 1 };
+    for port in ports.iter_mut().take(of_policy) {
+        if plan.other_priority {
             port.pfc = port.pfc.map(|_| OTHER_LOSSLESS);
         }
-        port.ecn &= !struck(plan.ecn_off, at);
+        port.ecn &= !plan.ecn_off;
     }
-    ports[place(plan.at_errors)].counted.errors = whole(plan.errors);
+    let Some(port) = ports.first_mut() else { return };
+    port.counted.errors = whole(plan.errors);
+    if plan.pfc_off {
+        port.pfc = None;
+    }
+    if plan.small_mtu {
+        port.mtu = SMALL;
+    }
+    if plan.no_vlan {
+        port.vlans = Some(Vlans::Trunk(TRUNK_WITHOUT));
+    }
 }
 
 /// Source: published outputs of `show lldp neighbors detail` with ESXi hosts: the chassis id is the name of the uplink, the
@@ -259,8 +258,14 @@ fn of_adapter(mac: &str) -> Neighbour {
     }
 }
 
-fn between_switches(index: usize, port: Port, ports: &[Port]) -> Port {
+fn between_switches(plan: &Plan<'_>, mut port: Port, ports: &[Port]) -> Port {
+    let index = plan.index;
     let far = 1 - index;
+    if index == 1 {
+        // What holds for the system holds here too.
+        port.pfc = Some(if plan.other_priority { OTHER_LOSSLESS } else { LOSSLESS });
+        port.ecn = !plan.ecn_off;
+    }
     let (incoming, outgoing) = ports.iter().fold((0, 0), |(incoming, outgoing), port| {
         (incoming + port.counted.octets.1, outgoing + port.counted.octets.0)
     });

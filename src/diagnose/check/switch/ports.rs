@@ -1,11 +1,11 @@
 //! What the checks of switches ask: which port the cable of an uplink that carries RDMA is plugged into, what is on its way,
 //! what the host at the other end does, how the counters of the port moved, and how it is configured.
 
-use crate::diagnose::check::{Lack, Moved, Scene};
+use crate::diagnose::check::{Judged, Lack, Moved, Scene};
 use crate::diagnose::join::{Cable, Chain, LinkKind};
 use crate::diagnose::remedy::Step;
 use crate::fabric::counter::SharedRole;
-use crate::fabric::{Attribute, Entity, EntityId, TargetId};
+use crate::fabric::{Attribute, Entity, EntityId, State, TargetId, Text};
 use crate::probe::switch::{SwitchSystem, counting, names};
 
 /// A port of a switch with the cable of an uplink that carries RDMA of VMs.
@@ -84,9 +84,10 @@ pub(super) fn system_of(scene: &Scene<'_>, switch: &TargetId) -> Option<SwitchSy
 /// Known of a port, or of the whole switch where it is set for all ports.
 pub(super) fn with_attribute(scene: &Scene<'_>, wired: &Wired<'_>, attribute: Attribute) -> Option<EntityId> {
     let known = |id: &EntityId| {
-        scene.fabric.reading(id, attribute).is_some_and(|reading| {
-            matches!(reading.state, crate::fabric::State::Known(_) | crate::fabric::State::Empty)
-        })
+        scene
+            .fabric
+            .reading(id, attribute)
+            .is_some_and(|reading| matches!(reading.state, State::Known(_) | State::Empty))
     };
     [wired.port.clone(), wired.switch()].into_iter().find(known)
 }
@@ -121,14 +122,27 @@ pub(super) fn missing(
     (lack, why, decide)
 }
 
-/// Lossless priorities that the host uses on an uplink: `None` where it does not say it, none where flow control is off.
-pub(super) fn lossless_of(scene: &Scene<'_>, id: &EntityId) -> Option<Vec<u64>> {
-    match scene.flag(id, Attribute::PfcEnabled)? {
-        false => Some(Vec::new()),
-        true => scene
-            .list(id, Attribute::PfcPriorities)
-            .map(|list| list.iter().filter_map(|priority| priority.as_str().parse().ok()).collect()),
+/// A known list; a list that is known to be empty, too.
+pub(super) fn list_or_none<'a>(scene: &Scene<'a>, id: &EntityId, attribute: Attribute) -> Option<&'a [Text]> {
+    match scene.fabric.reading(id, attribute).map(|reading| &reading.state) {
+        Some(State::Empty) => Some(&[]),
+        _ => scene.list(id, attribute),
     }
+}
+
+/// Lossless priorities of one end of a cable: `None` where it does not say it, none where flow control is off.
+pub(super) fn lossless_of(scene: &Scene<'_>, id: &EntityId) -> Option<Vec<u64>> {
+    if !scene.flag(id, Attribute::PfcEnabled)? {
+        return Some(Vec::new());
+    }
+    let list = list_or_none(scene, id, Attribute::PfcPriorities)?;
+    Some(list.iter().filter_map(|priority| priority.as_str().parse().ok()).collect())
+}
+
+/// `3`, `3 and 4`, as people say it.
+pub(super) fn said(priorities: &[u64]) -> String {
+    let words: Vec<String> = priorities.iter().map(u64::to_string).collect();
+    if words.is_empty() { "none".to_owned() } else { words.join(", ") }
 }
 
 /// How counters of a port moved that have one of these roles, those that moved at all.
@@ -157,6 +171,25 @@ pub(super) fn counters<'a>(scene: &Scene<'a>, port: &EntityId) -> impl Iterator<
         })
         .collect::<Vec<_>>()
         .into_iter()
+}
+
+/// Why nothing can be told of counters of this role; `None` where they were read once, which says nothing yet.
+pub(super) fn unread_counters(scene: &Scene<'_>, wired: &Wired<'_>, role: SharedRole, what: &str) -> Option<Judged> {
+    if counters(scene, &wired.port).any(|(_, label)| counting::role(&label) == Some(role)) {
+        return None;
+    }
+    let system = system_of(scene, &wired.port.target)?;
+    let is_pause = matches!(role, SharedRole::ReceivePause | SharedRole::TransmitPause);
+    let source = match (system, is_pause) {
+        (SwitchSystem::Eos | SwitchSystem::Sonic | SwitchSystem::Onyx, true) => "pfc-counters",
+        (SwitchSystem::NxOs, true) => "pfc",
+        (SwitchSystem::Cumulus | SwitchSystem::Sonic, _) => "counters",
+        (_, false) => "interfaces",
+    };
+    let (lack, why) = scene.unread(&wired.port.target, &format!("{}.{source}", system.name()))?;
+    let decide = crate::probe::switch::command_for(system, source, &wired.port.entity.name());
+    let title = format!("whether {} {what}: {why}", wired.name());
+    Some(Judged::unknown(&wired.port, lack, title, format!("on {}, twice: {decide}", wired.port.target)))
 }
 
 /// Lines of configuration for a port, in the words of its system; none where the name is no plain one or the system is not

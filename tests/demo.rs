@@ -110,7 +110,9 @@ fn scenarios_are_listed_for_people_and_for_scripts() {
                 .any(|line| line.starts_with(name) && line.ends_with(scenario["title"].as_str().expect("text")))
         );
         let faults = scenario["faults"].as_array().expect("a list");
-        assert_eq!(faults.is_empty(), scenario["expected_causes"].as_array().expect("a list").is_empty(), "{name}");
+        // Two of them break nothing.
+        let is_harmless = faults.is_empty() || ["slow", "reboot"].contains(&name);
+        assert_eq!(is_harmless, scenario["expected_causes"].as_array().expect("a list").is_empty(), "{name}");
         for fault in faults {
             assert!(
                 fault["kind"].is_string() && fault["host"].is_string() && fault["after_seconds"].is_array(),

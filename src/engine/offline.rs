@@ -142,6 +142,7 @@ fn snapshot(
         "esxi" => System::Esxi,
         "linux" => System::Linux,
         "local" => System::Local,
+        "switch" => switch_system(&chosen.report).map_or(System::Unknown, System::Switch),
         _ => System::Unknown,
     };
     let probes: &[Probe] = match system {
@@ -157,6 +158,21 @@ fn snapshot(
         incomplete: chosen.problem.clone(),
         reports: by_probe(chosen.report_as(target), probes),
     })
+}
+
+/// The system of a switch, by what was read on it.
+fn switch_system(report: &Report) -> Option<SwitchSystem> {
+    let sources: Vec<&str> = report
+        .observations
+        .iter()
+        .map(|observation| observation.source.as_str())
+        .chain(report.facts.iter().map(|fact| fact.reading.source.source.as_str()))
+        .collect();
+    let reads = |system: &SwitchSystem| {
+        let names = system.probes().iter().flat_map(|probe| probe.sources).map(|source| source.name);
+        names.into_iter().any(|name| sources.contains(&name))
+    };
+    SwitchSystem::ALL.into_iter().find(reads)
 }
 
 /// One report for each probe, as if it had just been run, and one for what none of them reads. (A snapshot holds all that

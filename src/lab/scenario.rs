@@ -212,7 +212,9 @@ mod tests {
         let mut used = BTreeSet::new();
         for scenario in scenarios() {
             assert!(!scenario.title.is_empty(), "{}", scenario.name);
-            assert_eq!(scenario.faults.is_empty(), scenario.expected_causes.is_empty(), "{}", scenario.name);
+            // Two of them break nothing.
+            let is_harmless = scenario.faults.is_empty() || ["slow", "reboot"].contains(&scenario.name.as_str());
+            assert_eq!(is_harmless, scenario.expected_causes.is_empty(), "{}", scenario.name);
             for cause in &scenario.expected_causes {
                 let (layer, name) = cause.split_once('.').expect("layer.kebab-name");
                 assert!(["switch", "host", "vm", "guest", "gpu", "mpi", "tool"].contains(&layer), "{cause}");

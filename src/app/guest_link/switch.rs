@@ -65,3 +65,58 @@ impl Builder<'_> {
         vec![Row { key, label: "waits for".to_owned(), cells: missing }]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::rows;
+    use super::*;
+    use crate::app::{Connection, Message, Options, Target, tree, update};
+    use crate::fabric::{Observation, Report, Text, Timestamp};
+    use crate::probe::switch;
+
+    const INTERFACES: &str = r#"{"interfaces": {
+        "Ethernet4": {"lineProtocolStatus": "up", "interfaceStatus": "connected", "bandwidth": 100000000000, "mtu": 9214},
+        "Ethernet5": {"lineProtocolStatus": "down", "interfaceStatus": "notconnect", "bandwidth": 0, "mtu": 9214}}}"#;
+    const NEIGHBOURS: &str = r#"{"lldpNeighbors": {"Ethernet4": {"lldpNeighborInfo": [{"systemName": "esx01",
+        "neighborInterfaceInfo": {"interfaceId_v2": "0c42.a17c.2010"}}]}}}"#;
+
+    fn tell(model: &mut Model, target: &TargetId, name: &str, text: &str) {
+        let probe = switch::probe(name).expect("a probe");
+        let mut observation = Observation::of_text(name, text);
+        observation.target = target.clone();
+        let observations = vec![Arc::new(observation)];
+        let facts = (probe.parse)(&observations);
+        let report = Report { target: target.clone(), probe: SourceId::new(name), observations, facts };
+        update(model, Message::Report { at: Timestamp::UNIX_EPOCH, report });
+    }
+
+    #[test]
+    fn a_switch_shows_its_ports_and_what_is_behind_them() {
+        let leaf = TargetId::new("leaf1");
+        let targets = vec![(leaf.clone(), Target::new(TargetKind::Switch))];
+        let mut model = Model::new(targets, Options::default(), Timestamp::UNIX_EPOCH);
+        let connection = Connection::Connected { since: Timestamp::UNIX_EPOCH, via: Text::new("admin@leaf1") };
+        update(&mut model, Message::Connection { target: leaf.clone(), at: Timestamp::UNIX_EPOCH, connection });
+        assert!(rows(&model, &leaf).is_empty(), "nothing of a guest is said of it");
+        tell(&mut model, &leaf, "eos.interfaces", INTERFACES);
+        tell(&mut model, &leaf, "eos.lldp", NEIGHBOURS);
+        let shown: Vec<String> = rows(&model, &leaf)
+            .iter()
+            .map(|row| format!("{}: {}", row.label, row.cells.iter().map(|cell| cell.text.as_str()).collect::<Vec<_>>().join("  ")))
+            .collect();
+        let all = shown.join("\n");
+        assert!(all.contains("waits for: ") && all.contains("priority flow control of ports"), "{all}");
+        assert!(!all.contains("queue pairs"), "what is read of guests is not waited for: {all}");
+        let at = |text: &str| shown.iter().position(|row| row.starts_with(text)).unwrap_or_else(|| panic!("{text} in {all}"));
+        assert!(at("Ports with a neighbour") < at("Ethernet4") && at("Ethernet4") < at("Other ports"), "{all}");
+        assert!(at("Other ports") < at("Ethernet5"), "{all}");
+        assert!(shown[at("Ethernet4")].contains("up") && shown[at("Ethernet4")].contains("esx01"), "{all}");
+        let tree: Vec<(String, String)> =
+            tree::rows(&model).into_iter().map(|row| (row.label, row.condition.word)).collect();
+        assert_eq!(tree.len(), 2, "only ports with a neighbour: {tree:?}");
+        assert!(tree[0].0 == "leaf1" && tree[0].1.starts_with("reading 2 of"), "{tree:?}");
+        assert_eq!(tree[1], ("Ethernet4".to_owned(), "up".to_owned()));
+    }
+}

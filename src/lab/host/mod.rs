@@ -73,6 +73,8 @@ struct Shared {
     cluster: Cluster,
     stretches: [Vec<Stretch>; 2],
     way: Way,
+    /// Whether a cable on the way garbles frames.
+    damaged: bool,
     booted: [f64; 2],
 }
 
@@ -99,7 +101,8 @@ pub fn hosts_and_cables(
 ) -> (Vec<Arc<dyn Machine>>, Cables) {
     let mut cluster = Cluster::new(seed, guests);
     cluster.edited = edited;
-    let shared = Shared { cluster, stretches: [Vec::new(), Vec::new()], way: Way::Adapter, booted: [-UP; 2] };
+    let shared =
+        Shared { cluster, stretches: [Vec::new(), Vec::new()], way: Way::Adapter, damaged: false, booted: [-UP; 2] };
     let shared = Arc::new(Mutex::new(shared));
     let cables = Cables { shared: shared.clone(), clock: clock.clone() };
     let hosts = (0..2)
@@ -125,9 +128,13 @@ impl Shared {
         let way = traffic::way(&states, &self.cluster.pvrdma, self.cluster.cables);
         for guest in &self.cluster.pvrdma {
             guest.wire.lead(way, now);
-            // The path of two guests has a cable of each host, as long as they are not on the same one.
-            let damaged = way != Way::Memory && self.cluster.cables.contains(&Cable::Damaged);
-            guest.wire.change(guest.side, now, |end| end.damaged = damaged);
+        }
+        // The path of two guests has a cable of each host, as long as they are not on the same one.
+        let damaged = way != Way::Memory && self.cluster.cables.contains(&Cable::Damaged);
+        if std::mem::replace(&mut self.damaged, damaged) != damaged {
+            for guest in &self.cluster.pvrdma {
+                guest.wire.change(guest.side, now, |end| end.damaged = damaged);
+            }
         }
         self.way = way;
     }

@@ -9,6 +9,8 @@
     reason = "an answer is made once a command, and the text reads as it is printed"
 )]
 
+#[cfg(test)]
+mod checks;
 mod eos;
 mod nxos;
 #[cfg(test)]

@@ -70,7 +70,7 @@ fn version(state: &State) -> String {
     let (days, hours, minutes, seconds) = (up / 86_400, up / 3600 % 24, up / 60 % 60, up % 60);
     format!(
         "Cisco Nexus Operating System (NX-OS) Software\nTAC support: http://www.cisco.com/tac\n\n\
-         Software\n  BIOS: version 05.50\n  NXOS: version 10.3(4a) [Maintenance Release]\n  BIOS compile time:  08/30/2023\n\
+         Software\n  BIOS: version 05.50\n  NXOS: version 10.3(4a)\n  BIOS compile time:  08/30/2023\n\
          \u{20} NXOS image file is: bootflash:///nxos64-cs.10.3.4a.M.bin\n  NXOS compile time:  9/30/2023 12:00:00 [10/01/2023 03:18:53]\n\n\n\
          Hardware\n  cisco Nexus9000 C93180YC-FX3 Chassis\n  Intel(R) Xeon(R) CPU D-1526 @ 1.80GHz with 32805736 kB of memory.\n\
          \u{20} Processor Board ID FDO00000000\n\n  Device name: {}\n  bootflash:  115343360 kB\n\n\

@@ -17,6 +17,7 @@ use crate::collect::reason::reason;
 use crate::collect::transport::offline::{Archive, MAGIC, MOST_BYTES};
 use crate::fabric::{Report, SourceId, TargetId, Text, Timestamp};
 use crate::probe::Probe;
+use crate::probe::switch::SwitchSystem;
 use crate::record::snapshot_file::{self, SavedSnapshot};
 
 /// The most bytes that a snapshot may have.

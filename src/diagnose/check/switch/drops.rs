@@ -47,7 +47,7 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
             .into_iter()
             .filter(|(_, _, moved)| moved.by > 0)
             .collect();
-        let is_lossless = lossless_of(scene, port).is_some_and(|lossless| !lossless.is_empty());
+        let is_lossless = lossless_of(scene, &wired.pfc(scene)).is_some_and(|lossless| !lossless.is_empty());
         let title = format!("{name} discards frames: {} in {} s", by.by, by.over.as_secs());
         let mut judged = if is_lossless && !pauses.is_empty() {
             Judged::fail(

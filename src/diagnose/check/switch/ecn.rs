@@ -27,7 +27,7 @@ pub const CHECK: Check = Check {
 fn judge(scene: &Scene<'_>) -> Vec<Judged> {
     let judged = wired(scene).into_iter().filter_map(|wired| {
         let (port, name) = (&wired.port, wired.name());
-        let lossless = lossless_of(scene, port).filter(|lossless| !lossless.is_empty())?;
+        let lossless = lossless_of(scene, &wired.pfc(scene)).filter(|lossless| !lossless.is_empty())?;
         let Some(about) = with_attribute(scene, &wired, Attribute::EcnEnabled) else {
             let (lack, why, decide) = missing(scene, &wired, Attribute::EcnEnabled, "ecn");
             return Some(Judged::unknown(port, lack, format!("whether {name} marks congestion: {why}"), decide));

@@ -6,6 +6,7 @@ use crate::diagnose::check::{Check, Judged, Scene, Source};
 use crate::diagnose::finding::Confidence;
 use crate::diagnose::remedy::{Cure, Risk};
 use crate::fabric::Attribute;
+use crate::probe::switch::SwitchSystem;
 
 /// Not both.
 pub const CHECK: Check = Check {
@@ -27,7 +28,7 @@ pub const CHECK: Check = Check {
 fn judge(scene: &Scene<'_>) -> Vec<Judged> {
     let judged = wired(scene).into_iter().filter_map(|wired| {
         let (port, name) = (&wired.port, wired.name());
-        if scene.flag(port, Attribute::PfcEnabled) != Some(true) {
+        if scene.flag(&wired.pfc(scene), Attribute::PfcEnabled) != Some(true) {
             return None;
         }
         let both = [Attribute::PauseRx, Attribute::PauseTx];
@@ -35,7 +36,13 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
             if both.iter().any(|attribute| scene.flag(port, *attribute) == Some(false)) {
                 return Some(Judged::pass(port, format!("{name} uses PFC alone")));
             }
-            let (lack, why, decide) = missing(scene, &wired, Attribute::PauseRx, "flow-control");
+            let what = match system_of(scene, &port.target)? {
+                SwitchSystem::Eos => "flow-control",
+                SwitchSystem::NxOs | SwitchSystem::Onyx => "interfaces",
+                // They show it in no table that is read.
+                SwitchSystem::Cumulus | SwitchSystem::Sonic => return None,
+            };
+            let (lack, why, decide) = missing(scene, &wired, Attribute::PauseRx, what);
             return Some(Judged::unknown(port, lack, format!("whether {name} uses global pause beside PFC: {why}"), decide));
         };
         let (steps, undo) = cures::pause_off(system_of(scene, &port.target), port);
@@ -49,7 +56,7 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
                  which of them the switch obeys depends on its model",
             )
             .shown(port, on, format!("{}: global pause is on", port.entity.name()))
-            .shown(port, Attribute::PfcEnabled, format!("{}: PFC is on", port.entity.name()))
+            .shown(&wired.pfc(scene), Attribute::PfcEnabled, format!("{}: PFC is on", port.entity.name()))
             .cured_by(
                 Cure::on(&port.target, "Switch global pause off", Risk::DisruptsRdma, steps)
                     .undone_by(undo, vec![(port.clone(), on)])

@@ -31,7 +31,8 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
 
 fn at(scene: &Scene<'_>, wired: &Wired<'_>) -> Judged {
     let (port, uplink, name, host) = (&wired.port, &wired.uplink, wired.name(), wired.host());
-    let Some(on) = scene.flag(port, Attribute::PfcEnabled) else {
+    let about = wired.pfc(scene);
+    let Some(on) = scene.flag(&about, Attribute::PfcEnabled) else {
         let (lack, why, decide) = missing(scene, wired, Attribute::PfcEnabled, "pfc");
         return Judged::unknown(port, lack, format!("whether PFC is on at {name}: {why}"), decide);
     };
@@ -55,11 +56,11 @@ fn at(scene: &Scene<'_>, wired: &Wired<'_>) -> Judged {
                  collapses as soon as the port is busy",
             );
             judged
-                .shown(port, Attribute::PfcEnabled, format!("{}: PFC is off", port.entity.name()))
+                .shown(&about, Attribute::PfcEnabled, format!("{}: PFC is off", port.entity.name()))
                 .shown(uplink, Attribute::PfcEnabled, format!("{host}: PFC is on"))
                 .cured_by(
                     Cure::on(&port.target, "Switch PFC on at the port", Risk::DisruptsRdma, steps)
-                        .undone_by(undo, vec![(port.clone(), Attribute::PfcEnabled)])
+                        .undone_by(undo, vec![(about.clone(), Attribute::PfcEnabled)])
                         .verified_by(&["switch.pfc", "switch.pfc-priority"])
                         .noting("every switch on the way needs the same lossless class"),
                 )
@@ -72,7 +73,7 @@ fn at(scene: &Scene<'_>, wired: &Wired<'_>) -> Judged {
             "the switch asks the host to pause a priority, and the host does not listen: frames that the switch cannot take are lost",
         )
         .shown(uplink, Attribute::PfcEnabled, format!("{host}: PFC is off"))
-        .shown(port, Attribute::PfcEnabled, format!("{}: PFC is on", port.entity.name()))
+        .shown(&about, Attribute::PfcEnabled, format!("{}: PFC is on", port.entity.name()))
         .cured_by(
             Cure::by_hand(
                 "Switch PFC on at the host",
@@ -80,7 +81,7 @@ fn at(scene: &Scene<'_>, wired: &Wired<'_>) -> Judged {
                     "{}: set pfctx and pfcrx of the driver of {} for priority {}, with all parameters that are set now, then restart the host",
                     uplink.target,
                     uplink.entity.name(),
-                    lossless_of(scene, port).map_or_else(|| "3".to_owned(), |found| said(&found)),
+                    lossless_of(scene, &about).map_or_else(|| "3".to_owned(), |found| said(&found)),
                 ))],
             )
             .risking(Risk::RebootsHost)
@@ -104,7 +105,7 @@ fn neither(scene: &Scene<'_>, wired: &Wired<'_>) -> Judged {
         "PFC is off at both ends, and global pause too: RoCE works, and every frame that a full buffer drops is sent again; with \
          ECN and little load that may be meant so",
     )
-    .shown(port, Attribute::PfcEnabled, format!("{}: PFC is off", port.entity.name()))
+    .shown(&wired.pfc(scene), Attribute::PfcEnabled, format!("{}: PFC is off", port.entity.name()))
     .shown(&wired.uplink, Attribute::PfcEnabled, format!("{host}: PFC is off"))
     .reaching(wired.way(scene))
 }

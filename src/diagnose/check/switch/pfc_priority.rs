@@ -27,7 +27,8 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
         if scene.flag(uplink, Attribute::PfcEnabled) != Some(true) {
             return None;
         }
-        match scene.flag(port, Attribute::PfcEnabled) {
+        let about = wired.pfc(scene);
+        match scene.flag(&about, Attribute::PfcEnabled) {
             // Which is what the check of flow control itself says.
             Some(false) => return None,
             Some(true) => {}
@@ -36,7 +37,7 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
                 return Some(Judged::unknown(port, lack, format!("which priorities {name} keeps lossless: {why}"), decide));
             }
         }
-        let (Some(wanted), Some(kept)) = (lossless_of(scene, uplink), lossless_of(scene, port)) else {
+        let (Some(wanted), Some(kept)) = (lossless_of(scene, uplink), lossless_of(scene, &about)) else {
             let (lack, why, decide) = missing(scene, &wired, Attribute::PfcPriorities, "pfc");
             return Some(Judged::unknown(port, lack, format!("which priorities {name} keeps lossless: {why}"), decide));
         };
@@ -55,11 +56,11 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
         );
         Some(
             judged
-                .shown(port, Attribute::PfcPriorities, format!("{}: lossless {}", port.entity.name(), said(&kept)))
+                .shown(&about, Attribute::PfcPriorities, format!("{}: lossless {}", port.entity.name(), said(&kept)))
                 .shown(uplink, Attribute::PfcPriorities, format!("{host}: lossless {}", said(&wanted)))
                 .cured_by(
                     Cure::on(&port.target, "Keep the host's priority lossless at the port", Risk::DisruptsRdma, steps)
-                        .undone_by(undo, vec![(port.clone(), Attribute::PfcPriorities)])
+                        .undone_by(undo, vec![(about.clone(), Attribute::PfcPriorities)])
                         .verified_by(&["switch.pfc-priority"])
                         .noting("frames must be put into that class on the way in: see the trusted marking of the port"),
                 )

@@ -34,7 +34,7 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
             SwitchSystem::Sonic => ("pfc-watchdog", "sudo pfcwd start --action drop PORT 200 --restoration-time 400"),
             SwitchSystem::Cumulus | SwitchSystem::Onyx => return None,
         };
-        let lossless = match lossless_of(scene, port) {
+        let lossless = match lossless_of(scene, &wired.pfc(scene)) {
             Some(lossless) if lossless.is_empty() => return None,
             Some(lossless) => lossless,
             None => {

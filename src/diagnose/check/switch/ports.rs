@@ -40,6 +40,11 @@ impl Wired<'_> {
         way
     }
 
+    /// The port, or the switch where it sets flow control for all its ports.
+    pub(super) fn pfc(&self, scene: &Scene<'_>) -> EntityId {
+        with_attribute(scene, self, Attribute::PfcEnabled).unwrap_or_else(|| self.port.clone())
+    }
+
     /// The switch itself.
     pub(super) fn switch(&self) -> EntityId {
         EntityId::new(&self.port.target, Entity::Switch)

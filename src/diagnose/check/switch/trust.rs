@@ -43,7 +43,7 @@ fn sorts_by(scene: &Scene<'_>, uplink: &EntityId) -> Option<(&'static str, Entit
 fn judge(scene: &Scene<'_>) -> Vec<Judged> {
     let judged = wired(scene).into_iter().filter_map(|wired| {
         let (port, name) = (&wired.port, wired.name());
-        if scene.flag(port, Attribute::PfcEnabled) != Some(true) {
+        if scene.flag(&wired.pfc(scene), Attribute::PfcEnabled) != Some(true) {
             return None;
         }
         let system = system_of(scene, &port.target);
@@ -84,7 +84,7 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
         };
         let mut judged = Judged::fail(port, Confidence::Likely, title, cause)
             .shown(&about, Attribute::TrustedMarking, format!("{}: trusts {trusted}", port.entity.name()))
-            .shown(port, Attribute::PfcEnabled, format!("{}: PFC is on", port.entity.name()));
+            .shown(&wired.pfc(scene), Attribute::PfcEnabled, format!("{}: PFC is on", port.entity.name()));
         if let Some((_, parameter)) = &host {
             judged = judged.shown(parameter, Attribute::ParameterValue, format!("{}: sorts by {wanted}", wired.host()));
         }

@@ -104,12 +104,20 @@ mod tests {
         tell(&mut model, &leaf, "eos.lldp", NEIGHBOURS);
         let shown: Vec<String> = rows(&model, &leaf)
             .iter()
-            .map(|row| format!("{}: {}", row.label, row.cells.iter().map(|cell| cell.text.as_str()).collect::<Vec<_>>().join("  ")))
+            .map(|row| {
+                format!(
+                    "{}: {}",
+                    row.label,
+                    row.cells.iter().map(|cell| cell.text.as_str()).collect::<Vec<_>>().join("  ")
+                )
+            })
             .collect();
         let all = shown.join("\n");
         assert!(all.contains("waits for: ") && all.contains("priority flow control of ports"), "{all}");
         assert!(!all.contains("queue pairs"), "what is read of guests is not waited for: {all}");
-        let at = |text: &str| shown.iter().position(|row| row.starts_with(text)).unwrap_or_else(|| panic!("{text} in {all}"));
+        let at = |text: &str| {
+            shown.iter().position(|row| row.starts_with(text)).unwrap_or_else(|| panic!("{text} in {all}"))
+        };
         assert!(at("Ports with a neighbour") < at("Ethernet4") && at("Ethernet4") < at("Other ports"), "{all}");
         assert!(at("Other ports") < at("Ethernet5"), "{all}");
         assert!(shown[at("Ethernet4")].contains("up") && shown[at("Ethernet4")].contains("esx01"), "{all}");

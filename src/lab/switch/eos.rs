@@ -284,7 +284,7 @@ fn ecn(ports: &[&Port]) -> String {
             let rows: String = (0..8)
                 .rev()
                 .map(|queue| {
-                    if queue == 3 && port.ecn {
+                    if queue == port.class() && port.ecn {
                         format!("   {queue}              150                 1500              kbytes                 100\n")
                     } else {
                         format!("   {queue}               -                    -                  -                    -\n")
@@ -303,7 +303,8 @@ fn ecn(ports: &[&Port]) -> String {
 fn ecn_counters(ports: &[&Port]) -> Value {
     let of = |port: &Port| {
         let queue = |number: u8| {
-            let text = if number == 3 && port.ecn { port.counted.marked.to_string() } else { "-".to_owned() };
+            let text =
+                if number == port.class() && port.ecn { port.counted.marked.to_string() } else { "-".to_owned() };
             (number.to_string(), Value::String(text))
         };
         json!({ "queueCounters": (0..8).map(queue).collect::<Map<String, Value>>() })

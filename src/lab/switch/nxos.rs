@@ -289,22 +289,28 @@ fn watchdog(ports: &[&Port]) -> String {
 }
 
 fn queuing_policy(state: &State) -> String {
-    let ecn = if state.ports.first().is_some_and(|port| port.ecn) { " ecn" } else { "" };
+    let ecn = if state.ports.iter().any(|port| port.vlans.is_some() && port.ecn) { " ecn" } else { "" };
+    let class = class_of(state);
     format!(
         "\n\n  Service-policy output:   roce-out \n    Service-policy (queuing) output:   roce-out \n\
          \u{20}     policy statistics status:   disabled (current status: disabled)\n\n\
          \u{20}     Class-map (queuing):   c-out-8q-q7 (match-any)\n        priority level 1\n\n\
-         \u{20}     Class-map (queuing):   c-out-8q-q3 (match-any)\n        bandwidth remaining percent 50\n\
+         \u{20}     Class-map (queuing):   c-out-8q-q{class} (match-any)\n        bandwidth remaining percent 50\n\
          \u{20}       random-detect minimum-threshold 150 kbytes maximum-threshold 3000 kbytes drop-probability 7 weight 0{ecn}\n\n\
          \u{20}     Class-map (queuing):   c-out-8q-q-default (match-any)\n        bandwidth remaining percent 50\n\n"
     )
 }
 
+/// The class without loss of the whole system.
+fn class_of(state: &State) -> u8 {
+    state.ports.iter().find_map(|port| port.pfc).unwrap_or_else(|| state.ports.first().map_or(3, Port::class))
+}
+
 fn network_qos(state: &State) -> String {
-    let priority = state.ports.iter().find_map(|port| port.pfc).unwrap_or(3);
+    let priority = class_of(state);
     format!(
         "\n\n  Type network-qos policy-maps\n  ============================\n  policy-map type network-qos roce-nq\n\
-         \u{20}   class type network-qos c-8q-nq3\n      mtu 9216\n      pause pfc-cos {priority}\n\
+         \u{20}   class type network-qos c-8q-nq{priority}\n      mtu 9216\n      pause pfc-cos {priority}\n\
          \u{20}   class type network-qos c-8q-nq-default\n      mtu 9216\n"
     )
 }

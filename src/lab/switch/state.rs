@@ -59,6 +59,13 @@ pub struct Counted {
     pub marked: u64,
 }
 
+impl Port {
+    /// The class that is set up for RDMA, whether its flow control is on or not.
+    pub fn class(&self) -> u8 {
+        self.pfc.unwrap_or(LOSSLESS)
+    }
+}
+
 impl Counted {
     /// Frames that came in and went out.
     pub fn frames(&self) -> (u64, u64) {
@@ -87,7 +94,7 @@ pub struct Port {
     pub vlans: Option<Vlans>,
     /// The priority without loss; `None` where flow control is off.
     pub pfc: Option<u8>,
-    /// True if its queue for RDMA marks congestion.
+    /// True if the queue of its class without loss marks congestion.
     pub ecn: bool,
     /// What is plugged in and tells of itself.
     pub neighbour: Option<Neighbour>,

@@ -21,7 +21,7 @@ shows() {
   return 1
 }
 session -f /dev/null new-session -d -x 100 -y 30 "env LC_ALL=C.UTF-8 HOME=/nonexistent $program demo --seed 7"
-shows '7 up'
+shows '9 up'
 session send-keys n n n n 5
 shows 'throughput'
 # Enough history to fill half of the window.

@@ -110,7 +110,9 @@ fn scenarios_are_listed_for_people_and_for_scripts() {
                 .any(|line| line.starts_with(name) && line.ends_with(scenario["title"].as_str().expect("text")))
         );
         let faults = scenario["faults"].as_array().expect("a list");
-        assert_eq!(faults.is_empty(), scenario["expected_causes"].as_array().expect("a list").is_empty(), "{name}");
+        // Two of them break nothing.
+        let is_harmless = faults.is_empty() || ["slow", "reboot"].contains(&name);
+        assert_eq!(is_harmless, scenario["expected_causes"].as_array().expect("a list").is_empty(), "{name}");
         for fault in faults {
             assert!(
                 fault["kind"].is_string() && fault["host"].is_string() && fault["after_seconds"].is_array(),
@@ -300,7 +302,7 @@ fn console(temporary: &Path, arguments: &[&str]) -> Console {
 fn the_console_shows_the_lab_and_leaves_nothing() {
     let temporary = folder();
     let mut console = console(temporary.path(), &[]);
-    console.wait_for("all seven", PATIENCE, |view| view.has_row(&["rdmascope", "demo", "7 up"]));
+    console.wait_for("all nine", PATIENCE, |view| view.has_row(&["rdmascope", "demo", "9 up"]));
     assert_eq!(entries(temporary.path()).len(), 1, "the keys lie there while it runs");
     console.keys("q");
     assert!(console.wait_for_end(PATIENCE).success());

@@ -8,6 +8,7 @@ use super::model::{Model, Target, TargetKind};
 use crate::fabric::{
     Attribute, Entity, EntityId, PortState, QueuePairState, SourceId, State, TargetId, Timestamp, Value,
 };
+use crate::probe::switch::SwitchSystem;
 use crate::probe::{Probe, esxi};
 
 /// How grave a condition is; the order is from good to bad.
@@ -115,18 +116,30 @@ fn answering(model: &Model, id: &TargetId, target: &Target) -> Condition {
 /// comes must not leave everything open for ever.
 const FIRST_READ_SECONDS: i64 = 600;
 
-/// How many of how many probes of a connected host were read, while its first reads are under way. `None` once all were,
+/// How many of how many probes of a connected host or switch were read, while its first reads are under way. `None` once all were,
 /// and for a host whose values were saved earlier, as much as there is of them.
 pub fn first_read(model: &Model, id: &TargetId) -> Option<(usize, usize)> {
-    let target = model.targets.get(id).filter(|target| target.kind == TargetKind::Esxi)?;
+    let target = model.targets.get(id)?;
+    let probes = match target.kind {
+        TargetKind::Esxi => esxi::PROBES,
+        TargetKind::Switch => switch_probes(target),
+        TargetKind::Linux | TargetKind::Local | TargetKind::Unknown => return None,
+    };
     let Connection::Connected { since, .. } = target.connection else { return None };
     let is_saved = target.last_report.is_some_and(|at| at < since);
     if is_saved || model.now.duration_since(since).as_secs() > FIRST_READ_SECONDS {
         return None;
     }
     let is_read = |probe: &&Probe| target.read.contains(&SourceId::new(probe.name));
-    let done = esxi::PROBES.iter().filter(is_read).count();
-    (done < esxi::PROBES.len()).then_some((done, esxi::PROBES.len()))
+    let done = probes.iter().filter(is_read).count();
+    (done < probes.len()).then_some((done, probes.len()))
+}
+
+/// What is read of a switch, as far as that is known by what was: each system has probes of its own. None before that.
+pub fn switch_probes(target: &Target) -> &'static [Probe] {
+    let is_read = |probe: &Probe| target.read.contains(&SourceId::new(probe.name));
+    let of = SwitchSystem::ALL.into_iter().map(SwitchSystem::probes).find(|probes| probes.iter().any(is_read));
+    of.unwrap_or_default()
 }
 
 /// True for a target that answers, but late: its last tick took longer than the pace of samples, or a read did not end in
@@ -202,7 +215,7 @@ pub fn of_entity(model: &Model, id: &EntityId) -> Condition {
                 .unwrap_or_else(|| Condition::new("", Gravity::Neutral));
         }
         Entity::RdmaPort { .. } => Attribute::PortState,
-        Entity::Netdev(_) => Attribute::OperationalState,
+        Entity::Netdev(_) | Entity::SwitchInterface(_) => Attribute::OperationalState,
         Entity::QueuePair { .. } => Attribute::QueuePairState,
         Entity::KernelMessage { .. } => Attribute::Severity,
         _ => return Condition::new("", Gravity::Neutral),

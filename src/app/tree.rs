@@ -1,4 +1,5 @@
-//! The fabric tree: targets, and below each its RDMA ports, GPUs and network interfaces; below a host its VMs, and in
+//! The fabric tree: targets, and below each its RDMA ports, GPUs and network interfaces, below a switch its ports with a
+//! neighbour; below a host its VMs, and in
 //! the place of a VM the guest in it.
 
 use super::condition::{self, Condition};
@@ -107,6 +108,11 @@ pub fn children(model: &Model, target: &TargetId) -> Vec<Row> {
             model.fabric.text(&id, Attribute::FunctionKind).filter(|kind| kind.contains("GPU")).map(|_| (1, entity))
         }
         Entity::Netdev(name) if name.as_str() != "lo" => Some((2, entity)),
+        // A switch has many ports; those count here behind which somebody is heard.
+        Entity::SwitchInterface(_) => {
+            let id = EntityId::new(target, entity.clone());
+            model.fabric.text(&id, Attribute::NeighbourPort).map(|_| (3, entity))
+        }
         _ => None,
     });
     let mut wanted: Vec<(u8, &Entity)> = wanted.collect();

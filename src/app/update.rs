@@ -166,6 +166,7 @@ fn kind_of(probe: &SourceId) -> TargetKind {
     match probe.as_str().split_once('.') {
         Some(("esxi", _)) => TargetKind::Esxi,
         Some(("linux", _)) => TargetKind::Linux,
+        _ if switch::probe(probe.as_str()).is_some() => TargetKind::Switch,
         _ => TargetKind::Unknown,
     }
 }

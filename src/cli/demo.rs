@@ -10,13 +10,12 @@ use super::args::{DemoArguments, Format, Global};
 use super::{Exit, Failure, console, lab, output};
 use crate::app::Effect;
 use crate::app::model::DemoFault;
-use crate::config::Kind;
 use crate::fabric::{TargetId, Text};
 use crate::lab::scenario::{After, Planned, by_name, scenarios};
 use crate::lab::{Delays, Lab, Options, Timing};
 
 /// The scenario that the console shows where none is named.
-const WHOLE: &str = "with-hosts";
+const WHOLE: &str = "data-centre";
 
 /// Does what the arguments ask for.
 pub fn run(global: &Global, arguments: &DemoArguments) -> Result<Exit, Failure> {
@@ -51,7 +50,7 @@ pub fn run(global: &Global, arguments: &DemoArguments) -> Result<Exit, Failure> 
 /// What can be switched, as the console knows it.
 fn faults(lab: &Lab) -> Vec<DemoFault> {
     let hosts = |fault: &crate::lab::Fault| {
-        let targets = lab.targets().iter().filter(|target| fault.of.admits(target.kind == Kind::Esxi));
+        let targets = lab.targets().iter().filter(|target| fault.of.admits(target.kind));
         targets.map(|target| TargetId::new(&target.name)).collect::<Vec<_>>()
     };
     let fault = |fault: &&'static crate::lab::Fault| DemoFault {

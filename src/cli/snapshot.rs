@@ -46,6 +46,7 @@ pub(super) fn collect(subject: &Subject) -> Result<Result<Collected, i32>, Failu
             System::Local => "local",
             System::Linux => "linux",
             System::Esxi => "esxi",
+            System::Switch(_) => "switch",
             System::Unknown => target.kind_name(),
         };
         for report in &result.reports {

@@ -9,8 +9,10 @@ use tokio::sync::mpsc;
 use super::change::Given;
 use super::kind::{self, System};
 use super::link::{BatchError, Connector, Failure, Link};
-use super::privilege::{Privilege, Way};
+use super::privilege::{News, Privilege, Way};
+use super::rounds::Sequence;
 use super::shell::ShellLink;
+use super::switch::SwitchLink;
 use super::transport::local::Local;
 use super::transport::ssh::{self, Caller, Connected, Memory, Route};
 use super::transport::{Asker, Exec, TransportError};
@@ -113,17 +115,17 @@ pub struct SshConnector {
     target: TargetId,
     resolve: Resolve,
     asker: Asker,
-    known_linux: bool,
+    known: Option<System>,
     memory: Memory,
     privilege: Arc<Privilege>,
 }
 
 impl SshConnector {
-    /// A connector to `target`. Its system is asked for first, unless it is known to be Linux. Privileged commands are
+    /// A connector to `target`. Its system is asked for first, unless the inventory tells it. Privileged commands are
     /// run in the way that `by` says.
-    pub fn new(target: TargetId, resolve: Resolve, asker: Asker, known_linux: bool, by: Become) -> Self {
+    pub fn new(target: TargetId, resolve: Resolve, asker: Asker, known: Option<System>, by: Become) -> Self {
         let privilege = Arc::new(Privilege::new(by));
-        Self { target, resolve, asker, known_linux, memory: Memory::default(), privilege }
+        Self { target, resolve, asker, known, memory: Memory::default(), privilege }
     }
 }
 
@@ -134,7 +136,7 @@ impl std::fmt::Debug for SshConnector {
 }
 
 impl Connector for SshConnector {
-    type Link = ShellLink<Connected>;
+    type Link = SshLink;
 
     fn wanted(&self) {
         self.memory.permit();
@@ -146,16 +148,95 @@ impl Connector for SshConnector {
         let connected = ssh::connect(caller, &route)
             .await
             .map_err(|error| Failure { problem: error.problem(&self.target), retry: error.retry() })?;
-        if self.known_linux {
-            return Ok(ShellLink::new(connected, self.privilege.anew()));
-        }
-        match kind::recognise(&connected, &self.target).await {
-            Ok(System::Linux) => Ok(ShellLink::new(connected, self.privilege.anew())),
-            Ok(System::Esxi) => Ok(ShellLink::esxi(connected)),
+        let system = match self.known {
+            Some(system) => Ok(system),
+            None => kind::recognise(&connected, &self.target).await,
+        };
+        match system {
+            Ok(System::Linux) => Ok(SshLink::Shell(ShellLink::new(connected, self.privilege.anew()))),
+            Ok(System::Esxi) => Ok(SshLink::Shell(ShellLink::esxi(connected))),
+            Ok(System::Switch(system)) if system.has_shell() => {
+                Ok(SshLink::Shell(ShellLink::switch(connected, system)))
+            }
+            Ok(System::Switch(system)) => Ok(SshLink::Switch(SwitchLink::new(connected, system))),
             Err(failure) => {
                 connected.close().await;
                 Err(failure)
             }
+        }
+    }
+}
+
+/// A connection over SSH: to a shell, or to the command line of a switch.
+#[derive(Debug)]
+pub enum SshLink {
+    /// A POSIX shell.
+    Shell(ShellLink<Connected>),
+    /// The command line of a switch.
+    Switch(SwitchLink<Connected>),
+}
+
+impl Link for SshLink {
+    fn described(&self) -> Text {
+        match self {
+            Self::Shell(link) => link.described(),
+            Self::Switch(link) => link.described(),
+        }
+    }
+
+    fn system(&self) -> System {
+        match self {
+            Self::Shell(link) => link.system(),
+            Self::Switch(link) => link.system(),
+        }
+    }
+
+    async fn batch(&self, sources: &[Source], sections: &mpsc::Sender<Section>) -> Result<(), BatchError> {
+        match self {
+            Self::Shell(link) => link.batch(sources, sections).await,
+            Self::Switch(link) => link.batch(sources, sections).await,
+        }
+    }
+
+    async fn stream(&self, nonce: &str) -> Result<Exec, TransportError> {
+        match self {
+            Self::Shell(link) => link.stream(nonce).await,
+            Self::Switch(link) => link.stream(nonce).await,
+        }
+    }
+
+    fn privilege(&self) -> &Privilege {
+        match self {
+            Self::Shell(link) => link.privilege(),
+            Self::Switch(link) => link.privilege(),
+        }
+    }
+
+    fn news(&self, target: &TargetId, sequence: &Sequence) -> Vec<News> {
+        match self {
+            Self::Shell(link) => link.news(target, sequence),
+            Self::Switch(link) => link.news(target, sequence),
+        }
+    }
+
+    fn try_again(&self) {
+        match self {
+            Self::Shell(link) => link.try_again(),
+            Self::Switch(link) => link.try_again(),
+        }
+    }
+
+    async fn closed(&self) -> Text {
+        match self {
+            Self::Shell(link) => link.closed().await,
+            Self::Switch(link) => link.closed().await,
+        }
+    }
+
+    async fn close(self) {
+        match self {
+            Self::Shell(link) => link.close().await,
+            Self::Switch(link) => link.close().await,
         }
     }
 }

@@ -8,7 +8,9 @@ use super::link::{Failure, Remote};
 use super::shell::last_line;
 use super::transport::{Output, TransportError};
 use crate::app::Problem;
+use crate::config::Kind;
 use crate::fabric::{TargetId, Text};
+use crate::probe::switch::SwitchSystem;
 
 /// The one command that is sent to a target of which nothing is known.
 const QUESTION: &str = "uname -s";
@@ -34,6 +36,19 @@ pub enum System {
     Linux,
     /// An ESXi host.
     Esxi,
+    /// A switch: of which system, the inventory says.
+    Switch(SwitchSystem),
+}
+
+impl System {
+    /// What the inventory says that a target is; `None` for what is found out by asking it.
+    pub fn told(kind: Option<Kind>) -> Option<Self> {
+        match kind {
+            Some(Kind::Linux) => Some(Self::Linux),
+            Some(Kind::Switch(system)) => Some(Self::Switch(system)),
+            Some(Kind::Esxi | Kind::Local | Kind::Saved) | None => None,
+        }
+    }
 }
 
 /// What answers at the other end: a system that can be read, or why it cannot.
@@ -55,7 +70,7 @@ pub async fn recognise(remote: &impl Remote, target: &TargetId) -> Result<System
         Some(Answered::Readable(system)) => Ok(system),
         Some(Answered::Other { what, next_step }) => Err(Failure::lasting(Problem::new(
             &format!("is {what}"),
-            "this version reads Linux guests and ESXi hosts only",
+            "what is read is Linux guests, ESXi hosts, and switches that the inventory names",
             next_step,
         ))),
         None => Err(unknown(target, &answer)),

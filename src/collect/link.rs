@@ -60,6 +60,14 @@ pub enum BatchError {
     /// The shell ended before the script did.
     #[error("the shell ended before the script did")]
     Broken,
+    /// Not one command of a switch was answered.
+    #[error("no answer")]
+    Silent {
+        /// The last one that was tried.
+        command: Text,
+        /// How long was waited for each.
+        after: Duration,
+    },
     /// Not done by the deadline.
     #[error("not done in time")]
     TimedOut {

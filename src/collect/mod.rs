@@ -25,6 +25,7 @@ pub mod schedule;
 pub mod setback;
 pub mod shell;
 pub mod standing;
+pub mod switch;
 pub mod transport;
 pub mod turns;
 pub mod window;

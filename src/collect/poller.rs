@@ -132,10 +132,11 @@ impl<C: Connector> Poller<C> {
                     let connection = Connection::Connected { since: Timestamp::now(), via: link.described() };
                     self.outlet.connection(connection).await;
                     let probes = match link.system() {
-                        System::Linux => &self.options.probes,
-                        System::Esxi => &self.options.esxi,
+                        System::Linux => Arc::clone(&self.options.probes),
+                        System::Esxi => Arc::clone(&self.options.esxi),
+                        System::Switch(system) => Arc::from(system.probes()),
                     };
-                    let (probes, sparing) = (Arc::clone(probes), self.options.sparing);
+                    let sparing = self.options.sparing;
                     let connected = Standing::connected(standing.take(), link.system(), probes, sparing);
                     let stands = standing.insert(connected);
                     let end = self.session(&link, stands, &mut samples, &sequence).await;
@@ -189,7 +190,7 @@ impl<C: Connector> Poller<C> {
                     sampler::run(link, self.options.period, &self.outlet, samples, sequence, &turns, &delivered).await
                 }
                 // There is nothing there that a stream of ticks could read at little cost.
-                System::Esxi => std::future::pending().await,
+                System::Esxi | System::Switch(_) => std::future::pending().await,
             }
         };
         // The batches hold what stands of the target: what is read besides is read by the same probes.

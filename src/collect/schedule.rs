@@ -133,6 +133,15 @@ impl Schedule {
         }
     }
 
+    /// The same for a target of which everything is read at one period, whatever the paces.
+    pub fn every(probes: &[Probe], period: Duration) -> Self {
+        let mut schedule = Self::new(probes);
+        for item in &mut schedule.items {
+            item.period = period;
+        }
+        schedule
+    }
+
     /// The same for a target that is to be spared: a few probes a batch, and a rest after each.
     pub fn sparing(probes: &[Probe]) -> Self {
         let mut schedule = Self::new(probes);

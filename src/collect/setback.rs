@@ -6,6 +6,7 @@ use super::shell::SHELL;
 use super::transport::TransportError;
 use crate::app::Problem;
 use crate::fabric::{TargetId, Text};
+use crate::probe::switch::SwitchSystem;
 use crate::probe::{esxi, linux};
 
 /// After this many batches in a row that failed and read nothing the connection is made anew. A slow target that gives
@@ -15,7 +16,9 @@ const MOST_FAILURES: u32 = 3;
 /// What to say of a batch that failed while its connection goes on; `unread` names its probes that were not read.
 pub fn incomplete(error: &BatchError, unread: &[&str]) -> String {
     let what = match error {
-        BatchError::TimedOut { after, .. } => format!("a read was not done within {} s", after.as_secs()),
+        BatchError::TimedOut { after, .. } | BatchError::Silent { after, .. } => {
+            format!("a read was not done within {} s", after.as_secs())
+        }
         other => format!("a read was not complete: {other}"),
     };
     if unread.is_empty() { what } else { format!("{what}; not read: {}", titles(unread).join(", ")) }
@@ -23,7 +26,8 @@ pub fn incomplete(error: &BatchError, unread: &[&str]) -> String {
 
 /// What probes tell, in words; a probe that is none of ours keeps its name.
 fn titles<'a>(names: &[&'a str]) -> Vec<&'a str> {
-    let probes = linux::PROBES.iter().chain(esxi::PROBES);
+    let switches = SwitchSystem::ALL.into_iter().flat_map(SwitchSystem::probes);
+    let probes = linux::PROBES.iter().chain(esxi::PROBES).chain(switches);
     let title = |name: &'a str| probes.clone().find(|probe| probe.name == name).map_or(name, |probe| probe.title);
     names.iter().map(|name| title(name)).collect()
 }
@@ -32,7 +36,9 @@ fn titles<'a>(names: &[&'a str]) -> Vec<&'a str> {
 pub fn fatal(target: &TargetId, error: &BatchError, has_read: bool, failures: u32) -> Option<Failure> {
     match error {
         BatchError::Closed | BatchError::ExecRefused => Some(failure(target, error)),
-        BatchError::NoShell { .. } | BatchError::TimedOut { begun: false, .. } if !has_read => {
+        BatchError::NoShell { .. } | BatchError::Silent { .. } | BatchError::TimedOut { begun: false, .. }
+            if !has_read =>
+        {
             Some(failure(target, error))
         }
         _ if failures >= MOST_FAILURES => {
@@ -71,6 +77,11 @@ pub fn failure(target: &TargetId, error: &BatchError) -> Failure {
                 &format!("try `echo uptime | ssh {target} {SHELL}` by hand"),
             ))
         }
+        BatchError::Silent { command, after } => Failure::passing(Problem::new(
+            &format!("is connected, but did not answer `{command}` within {} s", after.as_secs()),
+            "its control plane is overloaded or hangs, or what answers there is another system than the inventory says",
+            &format!("try `ssh {target} '{command}'` by hand"),
+        )),
         BatchError::TimedOut { begun: true, after, .. } => Failure::passing(Problem::new(
             &format!("is connected, but a read was not done within {} s", after.as_secs()),
             "the machine is overloaded, or a driver hangs",

@@ -12,13 +12,16 @@ use super::kind::System;
 use super::link::{BatchError, Link, Remote};
 use super::privilege::{News, Privilege, Way};
 use super::rounds::Sequence;
+use super::switch;
 use super::transport::{Exec, Output, TransportError};
 use crate::fabric::{Outcome, TargetId, Text, Timestamp};
 use crate::probe::Source;
 use crate::probe::dialect::posix::{ESXCLI, change_script, compile_for, needs_esxcli};
 use crate::probe::dialect::sections::{Section, SectionReader};
+use crate::probe::dialect::switch::title;
 use crate::probe::linux::stream;
 use crate::probe::privilege::{Become, ByRoot, login_script, shown_read};
+use crate::probe::switch::SwitchSystem;
 
 /// The whole command line of every batch and stream.
 pub const SHELL: &str = "/bin/sh -s";
@@ -53,17 +56,32 @@ pub struct ShellLink<R> {
     privilege: Privilege,
     /// On an ESXi host: what reads it.
     tool: Option<Tool>,
+    /// On a switch that is Linux.
+    switch: Option<SwitchSystem>,
 }
 
 impl<R: Remote> ShellLink<R> {
     /// The shell at the other end of `remote`, whose privileged commands are run as `privilege` says.
     pub fn new(remote: R, privilege: Privilege) -> Self {
-        Self { remote, privilege, tool: None }
+        Self { remote, privilege, tool: None, switch: None }
     }
 
     /// The shell of an ESXi host at the other end of `remote`. There is no `sudo` on such hosts.
     pub fn esxi(remote: R) -> Self {
-        Self { remote, privilege: Privilege::default(), tool: Some(Tool::default()) }
+        Self { remote, privilege: Privilege::default(), tool: Some(Tool::default()), switch: None }
+    }
+
+    /// The shell of a switch of this system, which is Linux, at the other end of `remote`.
+    pub fn switch(remote: R, system: SwitchSystem) -> Self {
+        Self { remote, privilege: Privilege::default(), tool: None, switch: Some(system) }
+    }
+
+    /// How long a batch may take.
+    fn how(&self) -> How {
+        match self.switch {
+            Some(_) => How { deadline: switch::BATCH_DEADLINE, ..How::default() },
+            None => How::default(),
+        }
     }
 
     /// A batch of an ESXi host.
@@ -113,14 +131,19 @@ impl<R: Remote> ShellLink<R> {
 
 impl<R: Remote> Link for ShellLink<R> {
     fn described(&self) -> Text {
-        match self.tool {
-            Some(_) => Text::new(&format!("{}, ESXi host", self.remote.described())),
-            None => self.remote.described(),
+        match (&self.tool, self.switch) {
+            (Some(_), _) => Text::new(&format!("{}, ESXi host", self.remote.described())),
+            (None, Some(system)) => Text::new(&format!("{}, {} switch", self.remote.described(), title(system))),
+            (None, None) => self.remote.described(),
         }
     }
 
     fn system(&self) -> System {
-        if self.tool.is_some() { System::Esxi } else { System::Linux }
+        match (&self.tool, self.switch) {
+            (Some(_), _) => System::Esxi,
+            (None, Some(system)) => System::Switch(system),
+            (None, None) => System::Linux,
+        }
     }
 
     async fn batch(&self, sources: &[Source], sections: &mpsc::Sender<Section>) -> Result<(), BatchError> {
@@ -139,7 +162,7 @@ impl<R: Remote> Link for ShellLink<R> {
             })
             .collect();
         if ways.iter().all(Option::is_none) {
-            return run(&self.remote, sources, &ways, How::default(), sections).await;
+            return run(&self.remote, sources, &ways, self.how(), sections).await;
         }
         let (sender, mut received) = mpsc::channel::<Section>(1);
         let reading = async {

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use super::kind::System;
 use super::schedule::Schedule;
+use super::switch;
 use crate::fabric::Observation;
 use crate::probe::Probe;
 
@@ -49,6 +50,7 @@ impl Standing {
     pub fn new(system: System, probes: Arc<[Probe]>, sparing: Sparing) -> Self {
         let schedule = match system {
             System::Esxi if sparing.governed => Schedule::sparing(&probes),
+            System::Switch(_) => Schedule::every(&probes, switch::PERIOD),
             System::Esxi | System::Linux => Schedule::new(&probes),
         };
         Self { probes, schedule, kept: BTreeMap::new(), system, sparing, start: Instant::now(), ended: None }

@@ -261,7 +261,7 @@ impl Connector for FakeConnector {
         let fake = next.unwrap_or_else(|| Ok(Fake::new(&self.last)))?;
         if self.ask_system {
             match super::kind::recognise(&fake, &self.target).await? {
-                System::Linux => {}
+                System::Linux | System::Switch(_) => {}
                 System::Esxi => return Ok(ShellLink::esxi(fake)),
             }
         }

@@ -35,14 +35,6 @@ impl Kind {
             Self::Saved => "offline",
         }
     }
-
-    /// Why a target of this kind cannot be read by this version, if that is so.
-    pub fn not_built(self) -> Option<&'static str> {
-        match self {
-            Self::Linux | Self::Local | Self::Esxi | Self::Saved => None,
-            Self::Switch(_) => Some("reading switches is not built yet"),
-        }
-    }
 }
 
 /// Where a target belongs, as the administrator says; all of it is optional.

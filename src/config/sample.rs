@@ -33,7 +33,7 @@ pub const SAMPLE: &str = r###"## Configuration of rdmascope. Lines that begin wi
 ## Targets. `rdmascope` without a TARGET opens all of them; `rdmascope NAME...` opens some.
 ## name     what you call it
 ## kind     linux, esxi, switch or local; may be left out for a Linux guest or an ESXi host, it is found out then.
-##          ESXi hosts and switches may be listed already; this version does not read them yet
+##          A switch has to be listed: what it is is never found out by trying
 ## system   of a switch: eos, nxos, cumulus, sonic or onyx
 ## address  [user@]host[:port] or an OpenSSH alias; the name when left out. User, keys, jump hosts and known host keys
 ##          come from OpenSSH's own configuration (~/.ssh/config), as for `ssh`

@@ -17,6 +17,7 @@ use crate::collect::reason::reason;
 use crate::collect::transport::offline::{Archive, MAGIC, MOST_BYTES};
 use crate::fabric::{Report, SourceId, TargetId, Text, Timestamp};
 use crate::probe::Probe;
+use crate::probe::switch::SwitchSystem;
 use crate::record::snapshot_file::{self, SavedSnapshot};
 
 /// The most bytes that a snapshot may have.
@@ -142,11 +143,13 @@ fn snapshot(
         "esxi" => System::Esxi,
         "linux" => System::Linux,
         "local" => System::Local,
+        "switch" => switch_system(&chosen.report).map_or(System::Unknown, System::Switch),
         _ => System::Unknown,
     };
     let probes: &[Probe] = match system {
         System::Esxi => &options.esxi,
         System::Linux | System::Local => &options.probes,
+        System::Switch(system) => system.probes(),
         System::Unknown => &[],
     };
     Ok(Saved {
@@ -156,6 +159,21 @@ fn snapshot(
         incomplete: chosen.problem.clone(),
         reports: by_probe(chosen.report_as(target), probes),
     })
+}
+
+/// The system of a switch, by what was read on it.
+fn switch_system(report: &Report) -> Option<SwitchSystem> {
+    let sources: Vec<&str> = report
+        .observations
+        .iter()
+        .map(|observation| observation.source.as_str())
+        .chain(report.facts.iter().map(|fact| fact.reading.source.source.as_str()))
+        .collect();
+    let reads = |system: &SwitchSystem| {
+        let names = system.probes().iter().flat_map(|probe| probe.sources).map(|source| source.name);
+        names.into_iter().any(|name| sources.contains(&name))
+    };
+    SwitchSystem::ALL.into_iter().find(reads)
 }
 
 /// One report for each probe, as if it had just been run, and one for what none of them reads. (A snapshot holds all that
@@ -184,7 +202,8 @@ fn by_probe(whole: Report, probes: &[Probe]) -> Vec<Report> {
 fn saved(target: &TargetId, path: &Path, archive: &Archive, options: &Options) -> Result<Saved, Problem> {
     let (system, probes, others) = match archive.system {
         kind::System::Esxi => (System::Esxi, &options.esxi, &options.probes),
-        kind::System::Linux => (System::Linux, &options.probes, &options.esxi),
+        // The collector knows no switches.
+        kind::System::Linux | kind::System::Switch(_) => (System::Linux, &options.probes, &options.esxi),
     };
     let known = |probes: &[Probe]| {
         let is_known = |name: &str| probes.iter().flat_map(|probe| probe.sources).any(|source| source.name == name);

@@ -19,6 +19,7 @@ use crate::collect::rounds::{self, RoundEnd, Sequence};
 use crate::collect::setback;
 use crate::fabric::{Outcome, Report, TargetId, Text};
 use crate::probe::Probe;
+use crate::probe::switch::SwitchSystem;
 
 /// How many targets are read at once.
 const AT_ONCE: usize = 64;
@@ -35,6 +36,8 @@ pub enum System {
     Linux,
     /// An ESXi host.
     Esxi,
+    /// A switch.
+    Switch(SwitchSystem),
     /// It never said.
     Unknown,
 }
@@ -107,9 +110,9 @@ async fn collect(plan: TargetPlan, options: &Options) -> Collected {
     let TargetPlan { id, way, by } = plan;
     match way {
         Way::Local => over(id, true, &LocalConnector::new(by), options).await,
-        Way::Ssh { resolve, known_linux } => {
+        Way::Ssh { resolve, known } => {
             // Nobody can be asked: what is missing is an error that names it.
-            let connector = SshConnector::new(id.clone(), resolve, None, known_linux, by);
+            let connector = SshConnector::new(id.clone(), resolve, None, known, by);
             over(id, false, &connector, options).await
         }
         Way::Refused(problem) => unreached(id, problem),
@@ -146,9 +149,10 @@ async fn over(target: TargetId, is_local: bool, connector: &impl Connector, opti
         Err(failure) => return unreached(target, failure.problem),
     };
     let (system, probes) = match link.system() {
-        kind::System::Esxi => (System::Esxi, &options.esxi),
-        kind::System::Linux if is_local => (System::Local, &options.probes),
-        kind::System::Linux => (System::Linux, &options.probes),
+        kind::System::Esxi => (System::Esxi, &*options.esxi),
+        kind::System::Switch(system) => (System::Switch(system), system.probes()),
+        kind::System::Linux if is_local => (System::Local, &*options.probes),
+        kind::System::Linux => (System::Linux, &*options.probes),
     };
     let via = link.described();
     let sequence = Sequence::default();
@@ -195,7 +199,11 @@ async fn over(target: TargetId, is_local: bool, connector: &impl Connector, opti
         if matches!(error, BatchError::NoShell { .. } | BatchError::ExecRefused | BatchError::ChannelRefused(_)) {
             return unreached(target, failure.problem);
         }
-        let outcome = if matches!(error, BatchError::TimedOut { .. }) { Outcome::TimedOut } else { Outcome::Cut };
+        let outcome = if matches!(error, BatchError::TimedOut { .. } | BatchError::Silent { .. }) {
+            Outcome::TimedOut
+        } else {
+            Outcome::Cut
+        };
         for probe in probes.iter().filter(|probe| unread.contains(&probe.name)) {
             reports.push(rounds::unread_report(&target, &sequence, probe, &outcome));
         }

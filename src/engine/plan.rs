@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::app::Problem;
 use crate::collect::connectors::Resolve;
+use crate::collect::kind::System;
 use crate::collect::standing::Sparing;
 use crate::fabric::TargetId;
 use crate::probe::privilege::Become;
@@ -21,8 +22,8 @@ pub enum Way {
     Ssh {
         /// Finds out the way there, anew for every connection.
         resolve: Resolve,
-        /// Whether the inventory says that it is a Linux system; else it is asked before anything is sent to it.
-        known_linux: bool,
+        /// What the inventory says that it is; else it is asked before anything is sent to it.
+        known: Option<System>,
     },
     /// It is a file of saved outputs.
     Saved(PathBuf),
@@ -34,9 +35,7 @@ impl std::fmt::Debug for Way {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Local => formatter.write_str("Local"),
-            Self::Ssh { known_linux, .. } => {
-                formatter.debug_struct("Ssh").field("known_linux", known_linux).finish_non_exhaustive()
-            }
+            Self::Ssh { known, .. } => formatter.debug_struct("Ssh").field("known", known).finish_non_exhaustive(),
             Self::Saved(path) => formatter.debug_tuple("Saved").field(path).finish(),
             Self::Refused(problem) => formatter.debug_tuple("Refused").field(problem).finish(),
         }

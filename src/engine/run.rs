@@ -118,8 +118,8 @@ impl EngineHandle {
                 self.followed().insert(id, Followed { commands: sender, requests: None, cancelled });
             }
             Way::Local => self.poll(on, id, LocalConnector::new(by)),
-            Way::Ssh { resolve, known_linux } => {
-                let connector = SshConnector::new(id.clone(), resolve, Some(self.asker.clone()), known_linux, by);
+            Way::Ssh { resolve, known } => {
+                let connector = SshConnector::new(id.clone(), resolve, Some(self.asker.clone()), known, by);
                 self.poll(on, id, connector);
             }
         }
@@ -309,8 +309,11 @@ mod tests {
     fn a_configuration_that_cannot_be_honoured_is_a_problem_of_its_target() {
         let resolve: crate::collect::connectors::Resolve =
             Arc::new(|| Box::pin(async { Err(Problem::new("ProxyCommand is not supported", "", "")) }));
-        let plan =
-            TargetPlan { id: TargetId::new("a"), way: Way::Ssh { resolve, known_linux: true }, by: Become::None };
+        let plan = TargetPlan {
+            id: TargetId::new("a"),
+            way: Way::Ssh { resolve, known: Some(crate::collect::kind::System::Linux) },
+            by: Become::None,
+        };
         let (engine, mut messages) = Engine::start(vec![plan], &options()).expect("threads");
         let failed = until(&mut messages, |message| {
             matches!(message, Message::Connection { connection: Connection::Failed { .. }, .. })

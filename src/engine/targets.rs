@@ -11,6 +11,7 @@ use super::openssh::HostResolver;
 use super::plan::{TargetPlan, Way};
 use crate::app::Problem;
 use crate::collect::connectors::Resolve;
+use crate::collect::kind::System;
 use crate::collect::transport::ssh::Route;
 use crate::config::inventory::Kind;
 use crate::config::openssh::{HostSettings, Jump};
@@ -23,16 +24,13 @@ const MOST_HOPS: usize = 8;
 /// How a target is reached.
 pub fn plan(target: &Target, resolver: &HostResolver) -> TargetPlan {
     let id = TargetId::new(&target.name);
-    let way = match (target.not_built(), target.kind) {
-        (Some(why), _) => {
-            Way::Refused(Problem::new(why, "", "leave this target out, or name the others on the command line"))
-        }
-        (None, Some(Kind::Local)) => Way::Local,
-        (None, Some(Kind::Saved)) => Way::Saved(target.saved().unwrap_or(Path::new("")).to_owned()),
-        (None, kind) => match &target.address {
+    let way = match target.kind {
+        Some(Kind::Local) => Way::Local,
+        Some(Kind::Saved) => Way::Saved(target.saved().unwrap_or(Path::new("")).to_owned()),
+        kind => match &target.address {
             Some(address) => Way::Ssh {
                 resolve: way_to(address.clone(), target.access.clone(), resolver.clone()),
-                known_linux: kind == Some(Kind::Linux),
+                known: System::told(kind),
             },
             None => Way::Refused(Problem::new(
                 "has no address",

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use crate::config::Kind;
+
 /// Who is logged in, and what that login may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
@@ -63,6 +65,25 @@ pub enum Trouble {
     Reboot,
     /// Something that only an ESXi host suffers.
     Host(HostTrouble),
+    /// Something that only a switch suffers, at one of its ports.
+    Switch(SwitchTrouble),
+}
+
+/// What can happen to a switch: to one of its ports, or where the system sets it for all of them, to all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SwitchTrouble {
+    /// Priority flow control is off at a port.
+    PfcOff,
+    /// Another priority is lossless than at the hosts.
+    OtherPriority,
+    /// No queue marks congestion.
+    EcnOff,
+    /// The MTU of a port is smaller than that of what is plugged into it.
+    SmallMtu,
+    /// A trunk does not let the VLAN of RDMA pass.
+    NoVlan,
+    /// A cable garbles frames: errors of a port rise.
+    Errors,
 }
 
 /// What can happen to an ESXi host.
@@ -143,6 +164,16 @@ pub trait Machine: Send + Sync + 'static {
 
     /// Begins (`true`) or ends (`false`) a trouble; a reboot has no end.
     fn suffer(&self, trouble: Trouble, on: bool);
+
+    /// What it is.
+    fn kind(&self) -> Kind {
+        if self.manners().secret.is_some() { Kind::Esxi } else { Kind::Linux }
+    }
+
+    /// What a command line of its own answers to a line, where it has one in the place of a shell.
+    fn command_line(&self, _line: &str) -> Option<Answer> {
+        None
+    }
 
     /// How its SSH server behaves.
     fn manners(&self) -> Manners {

@@ -13,6 +13,7 @@ pub mod machine;
 mod running;
 pub mod scenario;
 pub mod server;
+pub mod switch;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

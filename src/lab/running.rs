@@ -22,8 +22,9 @@ use super::scenario::{Happening, Scenario};
 use super::server::keys::{self, Credential, Entry};
 use super::server::logins::Served;
 use super::server::{Host, Parts};
-use super::{guest, host};
+use super::{guest, host, switch};
 use crate::app::Problem;
+use crate::collect::kind::System;
 use crate::collect::transport::ssh::Route;
 use crate::config::inventory::Access;
 use crate::config::openssh::{Base, Reading, Surroundings, parse_files};
@@ -41,6 +42,9 @@ const END_DEADLINE: Duration = Duration::from_millis(300);
 
 /// The accounts that every machine has.
 const ACCOUNTS: &[&str] = &["root", UNPRIVILEGED];
+
+/// The account that every switch has.
+const SWITCH_ACCOUNTS: &[&str] = &["admin"];
 
 /// The account that may do little.
 const UNPRIVILEGED: &str = "lab";
@@ -107,11 +111,18 @@ impl Lab {
     pub fn start(options: &Options) -> io::Result<Self> {
         let clock = Clock::real();
         let mut machines = Vec::new();
-        let (guests, pvrdma) = guest::centre(options.seed, &clock);
-        if options.scenario.is_some_and(|scenario| scenario.hosts) {
-            machines = host::hosts_by(options.seed, pvrdma, &clock);
+        let guests = guest::Centre::new(options.seed, &clock);
+        let (hosts, switches) = options.scenario.map_or((false, false), |plan| (plan.hosts, plan.switches));
+        if hosts || switches {
+            let (hosts, cables) = host::hosts_and_cables(options.seed, guests.pvrdma, &clock, !switches);
+            machines.extend(hosts);
+            machines.extend(guests.machines);
+            if switches {
+                machines.extend(switch::switches(options.seed, &cables, &guests.passed_through));
+            }
+        } else {
+            machines.extend(guests.machines);
         }
-        machines.extend(guests);
         Self::with_machines(machines, options)
     }
 
@@ -128,8 +139,8 @@ impl Lab {
             for (machine, seed) in machines.into_iter().zip(1u64..) {
                 hosts.push(Host::start(Parts {
                     key: keys::host_key(machine.name(), machine.manners().fips)?,
+                    accounts: if matches!(machine.kind(), Kind::Switch(_)) { SWITCH_ACCOUNTS } else { ACCOUNTS },
                     machine,
-                    accounts: ACCOUNTS,
                     credential: credential.public().clone(),
                     delays: options.delays,
                     seed: options.seed.wrapping_add(seed << 32),
@@ -180,8 +191,9 @@ impl Lab {
             let route = route(&text, &path, &address, access.clone());
             async move { route }.boxed()
         });
-        let known_linux = target.kind == Kind::Linux;
-        Some(TargetPlan { id: TargetId::new(name), way: Way::Ssh { resolve, known_linux }, by: Become::None })
+        // Hosts are asked what they are, as those of people whose inventory does not say it.
+        let known = System::told(Some(target.kind));
+        Some(TargetPlan { id: TargetId::new(name), way: Way::Ssh { resolve, known }, by: Become::None })
     }
 
     /// How the engine reaches all of them.
@@ -230,6 +242,9 @@ impl Lab {
             let tags: Vec<String> = target.tags.iter().map(|tag| text(tag)).collect();
             let (name, tags) = (text(&target.name), tags.join(", "));
             let _ = write!(out, "\n[[target]]\nname = {name}\nkind = \"{}\"\ntags = [{tags}]\n", target.kind.name());
+            if let Kind::Switch(system) = target.kind {
+                let _ = writeln!(out, "system = \"{}\"", system.name());
+            }
             if let Some(command) = self.secret.as_ref().filter(|_| target.kind == Kind::Esxi) {
                 let words: Vec<String> = command.iter().map(|word| text(word)).collect();
                 let _ = writeln!(out, "password_command = [{}]", words.join(", "));
@@ -240,8 +255,7 @@ impl Lab {
 
     /// Lets happen what a scenario plans.
     fn play(&self, scenario: &Scenario, options: &Options) {
-        let names: Vec<(&str, bool)> =
-            self.targets.iter().map(|target| (target.name.as_str(), target.kind == Kind::Esxi)).collect();
+        let names: Vec<(&str, Kind)> = self.targets.iter().map(|target| (target.name.as_str(), target.kind)).collect();
         for Happening { fault, host, after, lasts } in scenario.draw(options.seed, &names) {
             let Some(host) = self.hosts.iter().find(|known| known.machine().name() == host).cloned() else { continue };
             if options.timing == Timing::AtOnce {
@@ -299,17 +313,12 @@ impl Switcher {
     pub fn switch(&self, fault: &str, host: &str, on: bool) -> bool {
         let host = self.hosts.get(host).and_then(Weak::upgrade);
         let (Some(fault), Some(host)) = (fault::by_name(fault), host) else { return false };
-        if !fault.of.admits(kind(&host) == Kind::Esxi) {
+        if !fault.of.admits(host.machine().kind()) {
             return false;
         }
         (fault.act)(&host, on);
         true
     }
-}
-
-/// What a machine is: an ESXi host asks for a secret.
-fn kind(host: &Host) -> Kind {
-    if host.manners().secret.is_some() { Kind::Esxi } else { Kind::Linux }
 }
 
 fn target(host: &Host) -> Target {
@@ -318,10 +327,12 @@ fn target(host: &Host) -> Target {
         "pv-a" | "pv-b" => ("root", &["demo", "pvrdma"]),
         "hca-a" | "hca-b" => ("root", &["demo", "passthrough", "mlx5"]),
         "esx01" | "esx02" => ("root", &["demo", "esxi"]),
+        "leaf1" => ("admin", &["demo", "switch", "eos"]),
+        "leaf2" => ("admin", &["demo", "switch", "nxos"]),
         "vf-a" => (UNPRIVILEGED, &["demo", "sr-iov", "mlx5"]),
         _ => ("root", &["demo"]),
     };
-    Target { name, user, port: host.port(), kind: kind(host), tags }
+    Target { name, user, port: host.port(), kind: host.machine().kind(), tags }
 }
 
 /// The way to a machine, out of the lab's own configuration of OpenSSH.

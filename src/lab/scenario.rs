@@ -10,12 +10,13 @@ use rand::{RngExt as _, SeedableRng as _};
 use serde::Deserialize;
 
 use super::fault::{self, Fault, Of};
+use crate::config::Kind;
 
 /// The word for a machine that is drawn.
 const DRAWN: &str = "drawn";
 
 /// The files, in the order in which they are listed.
-const FILES: [&str; 23] = [
+const FILES: [&str; 30] = [
     include_str!("../../demo/scenarios/healthy.toml"),
     include_str!("../../demo/scenarios/link-down.toml"),
     include_str!("../../demo/scenarios/packet-loss.toml"),
@@ -39,6 +40,13 @@ const FILES: [&str; 23] = [
     include_str!("../../demo/scenarios/hostd-dead.toml"),
     include_str!("../../demo/scenarios/ssh-stopped.toml"),
     include_str!("../../demo/scenarios/account-locked.toml"),
+    include_str!("../../demo/scenarios/data-centre.toml"),
+    include_str!("../../demo/scenarios/switch-pfc-off.toml"),
+    include_str!("../../demo/scenarios/switch-pfc-priority.toml"),
+    include_str!("../../demo/scenarios/switch-ecn-off.toml"),
+    include_str!("../../demo/scenarios/switch-mtu-small.toml"),
+    include_str!("../../demo/scenarios/switch-vlan.toml"),
+    include_str!("../../demo/scenarios/switch-errors.toml"),
 ];
 
 /// One scenario.
@@ -52,6 +60,9 @@ pub struct Scenario {
     /// True if the ESXi hosts are there too: reading them costs, so only scenarios that show something of them have them.
     #[serde(default)]
     pub hosts: bool,
+    /// True if the switches are there too, and no VM was edited by hand.
+    #[serde(default)]
+    pub switches: bool,
     /// What goes wrong; empty where nothing does.
     #[serde(default)]
     pub faults: Vec<Planned>,
@@ -120,15 +131,15 @@ pub fn by_name(name: &str) -> Option<&'static Scenario> {
 
 impl Scenario {
     /// Settles what the scenario leaves open: each fault gets its machine (each has one RDMA port, so the port comes with
-    /// it) and its moment. `hosts` are the machines that there are, each with whether it is an ESXi host.
-    pub fn draw<'h>(&self, seed: u64, hosts: &[(&'h str, bool)]) -> Vec<Happening<'h>> {
+    /// it) and its moment. `hosts` are the machines that there are, each with what it is.
+    pub fn draw<'h>(&self, seed: u64, hosts: &[(&'h str, Kind)]) -> Vec<Happening<'h>> {
         let mut random = StdRng::seed_from_u64(seed);
         let mut happenings: Vec<Happening<'h>> = Vec::new();
         for planned in &self.faults {
             let Some(fault) = fault::by_name(&planned.kind) else { continue };
             let candidates: Vec<&'h str> = hosts
                 .iter()
-                .filter(|(host, is_esxi)| planned.admits(host, *is_esxi, fault.of))
+                .filter(|(host, kind)| planned.admits(host, *kind, fault.of))
                 .map(|(host, _)| *host)
                 .collect();
             let Some(&host) = candidates.choose(&mut random) else { continue };
@@ -148,12 +159,16 @@ impl Scenario {
 }
 
 impl Planned {
-    fn admits(&self, host: &str, is_esxi: bool, of: Of) -> bool {
-        if !of.admits(is_esxi) {
+    fn admits(&self, host: &str, kind: Kind, of: Of) -> bool {
+        if !of.admits(kind) {
             false
         } else if self.host == DRAWN {
-            // What happens to machines of both kinds happens to a guest where nothing else is said.
-            let is_usual = is_esxi == (of == Of::Hosts);
+            // What happens to machines of all kinds happens to a guest where nothing else is said.
+            let is_usual = match of {
+                Of::Hosts => kind == Kind::Esxi,
+                Of::Switches => matches!(kind, Kind::Switch(_)),
+                Of::All | Of::GuestsAndHosts | Of::Guests => kind == Kind::Linux,
+            };
             if self.among.is_empty() { is_usual } else { self.among.iter().any(|name| name == host) }
         } else {
             self.host == host
@@ -170,15 +185,18 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::probe::switch::SwitchSystem;
 
-    const HOSTS: [(&str, bool); 7] = [
-        ("esx01", true),
-        ("esx02", true),
-        ("pv-a", false),
-        ("pv-b", false),
-        ("hca-a", false),
-        ("hca-b", false),
-        ("vf-a", false),
+    const HOSTS: [(&str, Kind); 9] = [
+        ("leaf1", Kind::Switch(SwitchSystem::Eos)),
+        ("leaf2", Kind::Switch(SwitchSystem::NxOs)),
+        ("esx01", Kind::Esxi),
+        ("esx02", Kind::Esxi),
+        ("pv-a", Kind::Linux),
+        ("pv-b", Kind::Linux),
+        ("hca-a", Kind::Linux),
+        ("hca-b", Kind::Linux),
+        ("vf-a", Kind::Linux),
     ];
 
     #[test]
@@ -194,7 +212,9 @@ mod tests {
         let mut used = BTreeSet::new();
         for scenario in scenarios() {
             assert!(!scenario.title.is_empty(), "{}", scenario.name);
-            assert_eq!(scenario.faults.is_empty(), scenario.expected_causes.is_empty(), "{}", scenario.name);
+            // Two of them break nothing.
+            let is_harmless = scenario.faults.is_empty() || ["slow", "reboot"].contains(&scenario.name.as_str());
+            assert_eq!(is_harmless, scenario.expected_causes.is_empty(), "{}", scenario.name);
             for cause in &scenario.expected_causes {
                 let (layer, name) = cause.split_once('.').expect("layer.kebab-name");
                 assert!(["switch", "host", "vm", "guest", "gpu", "mpi", "tool"].contains(&layer), "{cause}");
@@ -235,6 +255,6 @@ mod tests {
             assert_eq!((drawn[0].host, drawn[0].after), ("pv-b", Duration::from_secs(3)));
             assert_eq!(drawn[0].lasts, Some(Duration::from_millis(2500)));
         }
-        assert!(scenario.draw(1, &[("pv-a", false)]).is_empty(), "without a machine nothing happens");
+        assert!(scenario.draw(1, &[("pv-a", Kind::Linux)]).is_empty(), "without a machine nothing happens");
     }
 }

@@ -136,7 +136,7 @@ async fn the_console_sends_one_wrong_secret_for_each_time_that_the_user_acts() {
         let resolve = Arc::new(move || std::future::ready(Ok(route.clone())).boxed());
         let plan = TargetPlan {
             id: target(),
-            way: Way::Ssh { resolve, known_linux: true },
+            way: Way::Ssh { resolve, known: Some(rdmascope::collect::kind::System::Linux) },
             by: rdmascope::probe::privilege::Become::None,
         };
         let options = Options { probes: Arc::from([]), ..Options::default() };

@@ -1,7 +1,9 @@
-//! The rows of the *Guest link* panel: all that is known of one guest, what is wrong first, static things last.
+//! The rows of the *Guest link* panel: all that is known of one guest, what is wrong first, static things last. Of a switch
+//! they are its ports.
 
 mod machine;
 mod rdma;
+mod switch;
 
 use super::condition::{self, Gravity};
 use super::format;
@@ -9,6 +11,7 @@ use super::model::Model;
 pub use super::table::{Cell, Origin, Row, RowKey, moved};
 use crate::fabric::{Attribute, Entity, EntityId, SourceId, TargetId};
 use crate::probe::linux::PROBES;
+pub use switch::is_switch;
 
 /// All rows for a target that the filter lets pass. A heading is shown if a row below it passes.
 pub fn rows(model: &Model, target: &TargetId) -> Vec<Row> {
@@ -16,6 +19,9 @@ pub fn rows(model: &Model, target: &TargetId) -> Vec<Row> {
         return Vec::new(); // its facts stand in panels of their own
     }
     let builder = Builder { model, target };
+    if is_switch(model, target) {
+        return super::table::sections(model, builder.of_switch());
+    }
     let (ports, queue_pairs) = (builder.ports(), builder.queue_pairs());
     let (netdevs, messages) = (builder.netdevs(), builder.kernel_messages());
     let sections: [(&'static str, Vec<Row>); 13] = [

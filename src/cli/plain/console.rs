@@ -6,6 +6,7 @@ use jiff::tz::TimeZone;
 
 use super::typed::{self, Command, Unseen};
 use super::words;
+use crate::app::condition;
 use crate::app::model::{Model, TargetKind};
 use crate::app::{Answer, Effect, Message, PromptKind, Secret, Severity, update};
 use crate::fabric::{SourceId, TargetId, Text, Timestamp};
@@ -136,8 +137,15 @@ impl Plain {
     fn tell_first_reads(&mut self) {
         let whole = |target: &TargetId| {
             self.model.targets.get(target).is_some_and(|known| {
-                let probes = if known.kind == TargetKind::Esxi { esxi::PROBES } else { PROBES };
-                known.connection.is_up() && probes.iter().all(|probe| known.read.contains(&SourceId::new(probe.name)))
+                let probes = match known.kind {
+                    TargetKind::Esxi => esxi::PROBES,
+                    TargetKind::Switch => condition::switch_probes(known),
+                    _ => PROBES,
+                };
+                let probes = probes.iter();
+                known.connection.is_up()
+                    && probes.len() > 0
+                    && probes.clone().all(|probe| known.read.contains(&SourceId::new(probe.name)))
             })
         };
         let new: Vec<TargetId> =

@@ -6,6 +6,7 @@ mod privilege;
 mod samples;
 mod secrets;
 mod supervisor;
+mod switches;
 mod systems;
 
 use std::sync::Arc;

@@ -9,30 +9,36 @@ mod link_down;
 mod loss;
 mod reboot;
 mod slow;
+mod switch;
 mod wrong_host_key;
 
 use std::sync::Arc;
 
 use super::server::Host;
+use crate::config::Kind;
 
 /// What kind of machine a fault happens to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
-    /// Machines of both kinds.
+    /// Machines of all kinds.
     All,
+    /// Guests and ESXi hosts.
+    GuestsAndHosts,
     /// Guests.
     Guests,
     /// ESXi hosts.
     Hosts,
+    /// Switches.
+    Switches,
 }
 
 impl Of {
-    /// True if it happens to an ESXi host, or to a guest.
-    pub fn admits(self, is_esxi: bool) -> bool {
-        match self {
-            Self::All => true,
-            Self::Guests => !is_esxi,
-            Self::Hosts => is_esxi,
+    /// True if it happens to a machine of this kind.
+    pub fn admits(self, kind: Kind) -> bool {
+        match kind {
+            Kind::Esxi => matches!(self, Self::All | Self::GuestsAndHosts | Self::Hosts),
+            Kind::Switch(_) => matches!(self, Self::All | Self::Switches),
+            Kind::Linux | Kind::Local | Kind::Saved => matches!(self, Self::All | Self::GuestsAndHosts | Self::Guests),
         }
     }
 }
@@ -83,6 +89,12 @@ pub const FAULTS: &[&Fault] = &[
     &esxi::HOSTD_DEAD,
     &esxi::SSH_STOPPED,
     &esxi::ACCOUNT_LOCKED,
+    &switch::PFC_OFF,
+    &switch::PFC_PRIORITY,
+    &switch::ECN_OFF,
+    &switch::MTU_SMALL,
+    &switch::VLAN,
+    &switch::ERRORS,
 ];
 
 /// The fault of this name.

@@ -67,9 +67,33 @@ pub fn data_centre_by(seed: u64, clock: &Clock) -> Vec<Arc<dyn Machine>> {
 
 /// The same, and those of its guests that have PVRDMA, for the hosts below them.
 pub fn centre(seed: u64, clock: &Clock) -> (Vec<Arc<dyn Machine>>, Vec<Identity>) {
-    let all = machines::all(seed, clock.began());
-    let pvrdma = all.iter().filter(|state| state.adapter.family == state::Family::Pvrdma);
-    let pvrdma = pvrdma
+    let Centre { machines, pvrdma, .. } = Centre::new(seed, clock);
+    (machines, pvrdma)
+}
+
+/// All guests, and who they are to hosts and switches.
+pub struct Centre {
+    /// The machines.
+    pub machines: Vec<Arc<dyn Machine>>,
+    /// Those with PVRDMA.
+    pub pvrdma: Vec<Identity>,
+    /// Those with a passed-through HCA, whose second hardware address is that of its port.
+    pub passed_through: Vec<Identity>,
+}
+
+impl Centre {
+    /// The data centre of this seed by this clock.
+    pub fn new(seed: u64, clock: &Clock) -> Self {
+        let all = machines::all(seed, clock.began());
+        let (pvrdma, passed_through) = (identities(&all, state::Family::Pvrdma), identities(&all, state::Family::Mlx5));
+        let guests = all.into_iter().map(|state| Arc::new(Guest::new(state, clock.clone())) as Arc<dyn Machine>);
+        Self { machines: guests.collect(), pvrdma, passed_through }
+    }
+}
+
+fn identities(all: &[State], family: state::Family) -> Vec<Identity> {
+    let wanted = all.iter().filter(|state| state.adapter.family == family);
+    wanted
         .map(|state| Identity {
             name: state.name.clone(),
             uuid: state.uuid.clone(),
@@ -77,9 +101,7 @@ pub fn centre(seed: u64, clock: &Clock) -> (Vec<Arc<dyn Machine>>, Vec<Identity>
             wire: Arc::clone(&state.wire),
             side: state.side,
         })
-        .collect();
-    let guests = all.into_iter().map(|state| Arc::new(Guest::new(state, clock.clone())) as Arc<dyn Machine>);
-    (guests.collect(), pvrdma)
+        .collect()
 }
 
 /// One machine of the lab.
@@ -197,7 +219,7 @@ impl Machine for Guest {
             Trouble::LinkDown => set_carrier(&mut state, now, !on),
             Trouble::Loss => state.wire.change(state.side, now, |end| end.loss = on),
             Trouble::Reboot if on => reboot(&mut state, now),
-            Trouble::Reboot | Trouble::Host(_) => {}
+            Trouble::Reboot | Trouble::Host(_) | Trouble::Switch(_) => {}
         }
     }
 }

@@ -103,7 +103,10 @@ impl Moment<'_> {
             let lossy = self.now - began.max(here.job.began);
             if lossy < 0.5 { 0 } else { (1 + whole(lossy / 12.0)).min(count) }
         });
-        let cut_off = unreachable.filter(|began| *began >= here.job.began).map_or(0, |began| {
+        // Whoever reaches it with small packets only is connected, and never gets a message across.
+        let stuck = self.state.wire.stuck_since(self.now).map(|began| began.max(here.job.began));
+        let stuck = stuck.filter(|_| unreachable.is_none()).or(unreachable);
+        let cut_off = stuck.filter(|began| *began >= here.job.began).map_or(0, |began| {
             let silent = self.now - began;
             if silent < 2.0 { 0 } else { (1 + whole((silent - 2.0) * 2.0)).min(count) }
         });

@@ -12,6 +12,9 @@ const HEAD_START: f64 = 25.0;
 const LOST: f64 = 0.0004;
 /// What is left of the throughput while packets are lost: each loss stops a queue pair until its timeout.
 const FLOW_WITH_LOSS: f64 = 0.35;
+/// Part of the frames that a damaged cable garbles, and what is left of the throughput: each is sent again at once.
+const GARBLED: f64 = 0.000_06;
+const FLOW_WITH_DAMAGE: f64 = 0.8;
 /// What is left of the throughput where the hosts carry it as TCP. UNSOURCED: what is documented is
 /// only that it becomes TCP, and no flag in the guest says so.
 const FLOW_OVER_TCP: f64 = 0.4;
@@ -69,6 +72,9 @@ pub enum Way {
     /// Not at all: an uplink without a link, or another VLAN. Both ports stay ACTIVE all the same, since a port follows
     /// the link of its paired virtual adapter, which is not concerned.
     Nothing,
+    /// Only what is small: a port on the way has a smaller MTU than both ends and drops longer frames in silence. Neighbours
+    /// are found, connections are made, and messages of a size run out of retries.
+    SmallOnly,
 }
 
 /// What one end does to a path.
@@ -78,6 +84,8 @@ pub struct End {
     pub up: bool,
     /// Whether packets are lost near it.
     pub loss: bool,
+    /// Whether the cable near it garbles frames now and then: retries make up for it.
+    pub damaged: bool,
     /// MTU of its interface, in octets.
     pub mtu: u64,
     /// Until when nothing runs on it (it boots), in seconds since the lab began.
@@ -92,6 +100,7 @@ struct Segment {
     /// Octets of a frame as the counters see it, on average.
     frame: f64,
     lossy: bool,
+    damaged: bool,
     way: Way,
 }
 
@@ -136,7 +145,7 @@ impl Wire {
     pub fn new(seed: u64, traffic: Traffic, peak: f64, mtu: u64) -> Self {
         let schedule = Schedule::new(seed);
         let loads = [Load::of_jobs(seed ^ 1, &schedule, peak), Load::of_jobs(seed ^ 2, &schedule, peak * 0.82)];
-        let end = End { up: true, loss: false, mtu, quiet_until: f64::NEG_INFINITY };
+        let end = End { up: true, loss: false, damaged: false, mtu, quiet_until: f64::NEG_INFINITY };
         let wire = Self {
             seed,
             traffic,
@@ -172,7 +181,7 @@ impl Wire {
     fn note(&self, history: &mut History, now: f64) {
         let way = history.way;
         let [a, b] = history.ends;
-        let lossy = a.loss || b.loss;
+        let (lossy, damaged) = (a.loss || b.loss, a.damaged || b.damaged);
         let mtu = a.mtu.min(b.mtu);
         let (frame, efficiency) = match self.traffic {
             Traffic::Roce => {
@@ -189,16 +198,17 @@ impl Wire {
         let flow = match (a.up && b.up, lossy) {
             (false, _) => 0.0,
             (true, true) => FLOW_WITH_LOSS * efficiency,
+            (true, false) if damaged => FLOW_WITH_DAMAGE * efficiency,
             (true, false) => efficiency,
         };
         let flow = match way {
             Way::Adapter | Way::Memory => flow,
             Way::Tcp => flow * FLOW_OVER_TCP,
-            Way::Nothing => 0.0,
+            Way::Nothing | Way::SmallOnly => 0.0,
         };
         let flows_from = a.quiet_until.max(b.quiet_until).max(now);
         let from = history.segments.last().map_or(now, |last| now.max(last.from));
-        history.segments.push(Segment { from, flows_from, flow, frame, lossy, way });
+        history.segments.push(Segment { from, flows_from, flow, frame, lossy, damaged, way });
     }
 
     /// What went over the path between two moments, as this end sees it.
@@ -214,12 +224,20 @@ impl Wire {
         for (place, segment) in history.segments.iter().enumerate() {
             let end = history.segments.get(place + 1).map_or(f64::INFINITY, |next| next.from).min(to);
             let start = segment.from.max(segment.flows_from).max(from);
+            if start < end && segment.way == Way::SmallOnly && wanted(segment.way) {
+                // Nothing of it arrives; what is sent again and again runs out of retries.
+                carried.lossy_seconds += end - start;
+            }
             if start >= end || segment.flow <= 0.0 || !wanted(segment.way) {
                 continue;
             }
             let octets = |load: &Load| segment.flow * (load.total(end + HEAD_START) - load.total(start + HEAD_START));
             let (sent, received) = (octets(mine), octets(theirs));
-            let lost = if segment.lossy { LOST } else { 0.0 };
+            let lost = match (segment.lossy, segment.damaged) {
+                (true, _) => LOST,
+                (false, true) => GARBLED,
+                (false, false) => 0.0,
+            };
             carried.sent_bytes += sent;
             carried.received_bytes += received * (1.0 - lost);
             carried.sent_packets += sent / segment.frame;
@@ -279,6 +297,14 @@ impl Wire {
         let history = self.history();
         let segments = history.segments.iter().rev().skip_while(|segment| segment.from > now);
         segments.take_while(|segment| segment.way == Way::Nothing).last().map(|segment| segment.from)
+    }
+
+    /// Since when no message of a size gets through, for whatever cause; `None` if it does.
+    pub fn stuck_since(&self, now: f64) -> Option<f64> {
+        let history = self.history();
+        let segments = history.segments.iter().rev().skip_while(|segment| segment.from > now);
+        let is_stuck = |way| matches!(way, Way::Nothing | Way::SmallOnly);
+        segments.take_while(|segment| is_stuck(segment.way)).last().map(|segment| segment.from)
     }
 
     /// What the path was drawn from: both ends may draw from it too.

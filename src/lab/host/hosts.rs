@@ -9,6 +9,7 @@ use super::super::guest::Identity;
 use super::super::guest::load::mix;
 use super::super::guest::state::uuid;
 use super::super::machine::HostTrouble;
+use super::cables::Cable;
 use super::functions::functions;
 use super::state::{Carried, Dcb, Module, Port, Release, State, Uplink, Vmknic};
 use super::vm::{Role, Vm};
@@ -46,12 +47,16 @@ pub struct Cluster {
     pub pvrdma: Vec<Identity>,
     /// What each host suffers.
     pub troubles: [BTreeSet<HostTrouble>; 2],
+    /// What the cable of each host's RDMA uplink leads to.
+    pub cables: [Cable; 2],
+    /// True if the second host has a VM whose configuration somebody edited by hand.
+    pub edited: bool,
 }
 
 impl Cluster {
     /// The hosts of this seed. `pvrdma` are the guests with PVRDMA: the first is on the first host, the second on the second.
     pub fn new(seed: u64, pvrdma: Vec<Identity>) -> Self {
-        Self { seed, pvrdma, troubles: [BTreeSet::new(), BTreeSet::new()] }
+        Self { seed, pvrdma, troubles: [BTreeSet::new(), BTreeSet::new()], cables: [Cable::Sound; 2], edited: true }
     }
 
     /// A host as it is now.
@@ -190,7 +195,9 @@ impl Cluster {
             system: host_uuid.to_owned(),
             volume: VOLUMES[index],
         };
-        vms.push(special);
+        if special.role != Role::Edited || self.edited {
+            vms.push(special);
+        }
         vms.sort_by_key(|vm| vm.number);
         vms
     }

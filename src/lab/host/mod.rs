@@ -21,6 +21,8 @@ mod traffic;
 mod vim;
 mod vm;
 
+pub mod cables;
+
 #[cfg(test)]
 mod reactions;
 #[cfg(test)]
@@ -33,7 +35,9 @@ mod tests;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use self::cables::{Cable, Cables};
 use self::hosts::Cluster;
+pub use self::hosts::VLAN;
 use self::state::{Carried, Release, State};
 use super::guest::Identity;
 use super::guest::clock::Clock;
@@ -70,6 +74,8 @@ struct Shared {
     cluster: Cluster,
     stretches: [Vec<Stretch>; 2],
     way: Way,
+    /// Whether a cable on the way garbles frames.
+    damaged: bool,
     booted: [f64; 2],
 }
 
@@ -84,20 +90,30 @@ pub struct Host {
 
 /// Both hosts of the data centre of this seed. `guests` are its guests with PVRDMA, one for each host.
 pub fn hosts_by(seed: u64, guests: Vec<Identity>, clock: &Clock) -> Vec<Arc<dyn Machine>> {
-    let shared = Shared {
-        cluster: Cluster::new(seed, guests),
-        stretches: [Vec::new(), Vec::new()],
-        way: Way::Adapter,
-        booted: [-UP; 2],
-    };
+    hosts_and_cables(seed, guests, clock, true).0
+}
+
+/// The same, and the far ends of their cables. `edited` says whether one has a VM that somebody edited by hand.
+pub fn hosts_and_cables(
+    seed: u64,
+    guests: Vec<Identity>,
+    clock: &Clock,
+    edited: bool,
+) -> (Vec<Arc<dyn Machine>>, Cables) {
+    let mut cluster = Cluster::new(seed, guests);
+    cluster.edited = edited;
+    let shared =
+        Shared { cluster, stretches: [Vec::new(), Vec::new()], way: Way::Adapter, damaged: false, booted: [-UP; 2] };
     let shared = Arc::new(Mutex::new(shared));
-    (0..2)
+    let cables = Cables { shared: shared.clone(), clock: clock.clone() };
+    let hosts = (0..2)
         .map(|index| {
             let host = Host { index, name: ["esx01", "esx02"][index], shared: shared.clone(), clock: clock.clone() };
             host.lock().note(0.0);
             Arc::new(host) as Arc<dyn Machine>
         })
-        .collect()
+        .collect();
+    (hosts, cables)
 }
 
 impl Shared {
@@ -110,9 +126,16 @@ impl Shared {
             let guests = here.map(|(place, _)| place).collect();
             self.stretches[index].push(Stretch { from: now, linked: state.is_linked(), guests });
         }
-        let way = traffic::way(&states, &self.cluster.pvrdma);
+        let way = traffic::way(&states, &self.cluster.pvrdma, self.cluster.cables);
         for guest in &self.cluster.pvrdma {
             guest.wire.lead(way, now);
+        }
+        // The path of two guests has a cable of each host, as long as they are not on the same one.
+        let damaged = way != Way::Memory && self.cluster.cables.contains(&Cable::Damaged);
+        if std::mem::replace(&mut self.damaged, damaged) != damaged {
+            for guest in &self.cluster.pvrdma {
+                guest.wire.change(guest.side, now, |end| end.damaged = damaged);
+            }
         }
         self.way = way;
     }
@@ -351,7 +374,7 @@ impl Machine for Host {
         let trouble = match trouble {
             Trouble::Host(trouble) => trouble,
             Trouble::LinkDown => HostTrouble::UplinkDown,
-            Trouble::Loss => return,
+            Trouble::Loss | Trouble::Switch(_) => return,
             Trouble::Reboot => {
                 if on {
                     shared.booted[self.index] = now;

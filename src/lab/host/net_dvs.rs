@@ -18,7 +18,7 @@ pub fn list(state: &State) -> String {
          \t\tcom.vmware.common.version = 0x 7. 0. 3. 0\n\t\t\tpropType = CONFIG\n\
          \t\tcom.vmware.common.opaqueDvs = false ,\tpropType = CONFIG\n\
          \t\tcom.vmware.etherswitch.mtu = 9000 ,\tpropType = CONFIG\n\
-         \t\tcom.vmware.etherswitch.cdp = LLDP, listen\n\t\t\tpropType = CONFIG\n\
+         \t\tcom.vmware.etherswitch.cdp = LLDP, both\n\t\t\tpropType = CONFIG\n\
          \t\tcom.vmware.common.alias = {DVS} ,\tpropType = CONFIG\n\
          \t\tcom.vmware.common.uplinkPorts:\n\t\t\tUplink 1, Uplink 2\n\t\t\tpropType = CONFIG\n\
          \thost properties:\n\

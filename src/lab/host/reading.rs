@@ -131,7 +131,7 @@ fn listen(messages: &mut mpsc::Receiver<Message>, length: Duration) -> Vec<Messa
 /// The plan of a host with another program that prints the password.
 fn with_password(lab: &Lab, name: &str, password: &str) -> TargetPlan {
     let TargetPlan { id, way, by } = lab.plan(name).expect("a host");
-    let Way::Ssh { resolve, known_linux } = way else { panic!("over SSH") };
+    let Way::Ssh { resolve, known } = way else { panic!("over SSH") };
     let command = vec!["echo".to_owned(), password.to_owned()];
     let resolve = Arc::new(move || {
         let (resolving, command) = (resolve(), command.clone());
@@ -142,7 +142,7 @@ fn with_password(lab: &Lab, name: &str, password: &str) -> TargetPlan {
         }
         .boxed()
     });
-    TargetPlan { id, way: Way::Ssh { resolve, known_linux }, by }
+    TargetPlan { id, way: Way::Ssh { resolve, known }, by }
 }
 
 /// A problem that nothing is tried after until the user asks.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::cables::Cable;
 use super::state::{Carried, Port, State, Uplink};
 use crate::lab::guest::Identity;
 use crate::lab::guest::load::whole;
@@ -74,14 +75,15 @@ impl Carried {
                 add(&mut self.net, 1.0);
                 add(&mut self.tcp, RDMA_SHARE);
             }
-            Way::Memory | Way::Nothing => {}
+            Way::Memory | Way::Nothing | Way::SmallOnly => {}
         }
     }
 }
 
 /// How the hosts carry what goes between two guests. On one host it is copied in memory; between two that both qualify it is
-/// RDMA, else TCP in silence; and without a link, or in another VLAN, nothing arrives.
-pub fn way(states: &[State; 2], guests: &[Identity]) -> Way {
+/// RDMA, else TCP in silence; and without a link, or in another VLAN, nothing arrives. So it is where the switch at the other
+/// end of a cable does not let the VLAN pass; where its port has a small MTU only small frames do.
+pub fn way(states: &[State; 2], guests: &[Identity], cables: [Cable; 2]) -> Way {
     let place = |guest: &Identity| states.iter().position(|state| state.vms.iter().any(|vm| vm.name == guest.name));
     let places: Vec<usize> = guests.iter().filter_map(place).collect();
     if places.windows(2).all(|pair| pair[0] == pair[1]) {
@@ -94,8 +96,10 @@ pub fn way(states: &[State; 2], guests: &[Identity]) -> Way {
         })
         .map(|port| port.vlan)
         .collect();
-    if vlans.len() > 1 || !states.iter().all(State::is_linked) {
+    if vlans.len() > 1 || !states.iter().all(State::is_linked) || cables.contains(&Cable::NoVlan) {
         Way::Nothing
+    } else if cables.contains(&Cable::SmallFrames) {
+        Way::SmallOnly
     } else if states.iter().all(State::carries_rdma) {
         Way::Adapter
     } else {

@@ -83,7 +83,9 @@ pub(super) async fn serve(host: &Host, login: &Login, channel: Channel<Msg>, ask
     let out = &mut out;
     let _: Result<(), Gone> = match asked {
         Asked::Shell => shell(out, has_terminal).await,
-        Asked::Command(line) if command::is_shell(&line) => script(host, login, &mut input, out).await,
+        Asked::Command(line) if command::is_shell(&line) && !has_command_line(host) => {
+            script(host, login, &mut input, out).await
+        }
         Asked::Command(line) => {
             let answering = plain(host, login, &line, out);
             tokio::select! {
@@ -97,6 +99,11 @@ pub(super) async fn serve(host: &Host, login: &Login, channel: Channel<Msg>, ask
     let _ = out.write.close().await;
 }
 
+/// True for a machine that takes every line by itself, scripts among them.
+fn has_command_line(host: &Host) -> bool {
+    host.machine.command_line("").is_some()
+}
+
 async fn until_ended(input: &mut ChannelReadHalf) {
     while !matches!(input.wait().await, None | Some(ChannelMsg::Close | ChannelMsg::Signal { .. })) {}
 }
@@ -108,7 +115,10 @@ async fn shell(out: &mut Out, has_terminal: bool) -> Result<(), Gone> {
 }
 
 async fn plain(host: &Host, login: &Login, line: &str, out: &mut Out) -> Result<(), Gone> {
-    let printed = command::answer(host.machine.as_ref(), login, line);
+    let printed = match host.machine.command_line(line) {
+        Some(answer) => Printed::from(answer),
+        None => command::answer(host.machine.as_ref(), login, line),
+    };
     pause(host, out, &printed).await?;
     let mut printed = printed;
     garble(host, &mut printed, &mut random(host));

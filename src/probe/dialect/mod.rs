@@ -3,3 +3,4 @@
 pub mod items;
 pub mod posix;
 pub mod sections;
+pub mod switch;

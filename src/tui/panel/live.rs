@@ -10,6 +10,7 @@ use super::super::pointer::Hit;
 use super::super::widget::graph::{self, Form, GraphSeries, TimeAxis};
 use super::heading::target_lines;
 use crate::app::format;
+use crate::app::guest_link;
 use crate::app::live::{self, Ceiling, Graph, GraphUnit, LinePoint};
 use crate::app::marks::Mark;
 use crate::app::model::Model;
@@ -147,6 +148,10 @@ fn nothing<'a>(model: &Model, paint: Paint<'_>, room: usize) -> Vec<Line<'a>> {
         match presence {
             _ if model.selected_target().is_some_and(|target| live::is_saved(model, target)) => {
                 "these values were saved earlier: there is nothing live to draw".to_owned()
+            }
+            _ if model.selected_target().is_some_and(|target| guest_link::is_switch(model, target)) => {
+                "the counters of a switch are read once a minute and are not drawn: its ports stand in Guest (4)"
+                    .to_owned()
             }
             Some(presence) => presence.to_owned(),
             None => "no counters were read yet".to_owned(),

@@ -16,7 +16,7 @@ use crate::app::path::FIRST_BROKEN;
 use crate::app::pointer::Pointed;
 use crate::app::screen::{Focus, HostMode, Panel};
 use crate::app::table::{self, Row};
-use crate::app::{host_binding, path, vm_devices};
+use crate::app::{guest_link, host_binding, path, vm_devices};
 use crate::fabric::TargetId;
 
 /// Draws the panel that is shown.
@@ -151,7 +151,9 @@ fn nothing(model: &Model, selected: &TargetId) -> String {
         return "nothing passes the filter".to_owned();
     }
     let is_host = host_binding::is_host(model, selected);
+    let is_switch = guest_link::is_switch(model, selected);
     match model.screen.panel {
+        Panel::Host | Panel::Vm if is_switch => "this is a switch: its ports stand in Guest (4)".to_owned(),
         Panel::GuestLink if is_host => {
             "this is an ESXi host: what it binds stands in Host (2), its VMs in VM (3)".to_owned()
         }

@@ -77,7 +77,7 @@ fn distributed(state: &State) -> String {
         ("Used Ports", (state.ports.len() + 1).to_string()),
         ("Configured Ports", "512".to_owned()),
         ("MTU", "9000".to_owned()),
-        ("CDP Status", "listen".to_owned()),
+        ("CDP Status", "both".to_owned()),
         ("Beacon Timeout", "-1".to_owned()),
         ("Uplinks", state.dvs_uplinks.join(", ")),
         ("VMware Branded", truth(true)),

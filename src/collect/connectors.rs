@@ -205,6 +205,13 @@ impl Link for SshLink {
         }
     }
 
+    async fn run(&self, words: &[String]) -> Result<Given, BatchError> {
+        match self {
+            Self::Shell(link) => link.run(words).await,
+            Self::Switch(link) => link.run(words).await,
+        }
+    }
+
     fn privilege(&self) -> &Privilege {
         match self {
             Self::Shell(link) => link.privilege(),

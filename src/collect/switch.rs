@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use super::change::Given;
 use super::kind::System;
 use super::link::{BatchError, Link, Remote};
 use super::privilege::Privilege;
@@ -160,6 +161,11 @@ impl<R: Remote> Link for SwitchLink<R> {
 
     async fn stream(&self, _nonce: &str) -> Result<Exec, TransportError> {
         Err(TransportError::Protocol(Text::new("a switch has no shell that a stream could run in")))
+    }
+
+    /// A switch is changed line by line in its configuration mode, by a person.
+    async fn run(&self, _words: &[String]) -> Result<Given, BatchError> {
+        Err(BatchError::ExecRefused)
     }
 
     fn privilege(&self) -> &Privilege {

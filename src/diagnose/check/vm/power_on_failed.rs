@@ -305,7 +305,7 @@ mod tests {
             "nestedHVEnabled = false",
             "nestedHVEnabled = true",
         );
-        let causes = diagnose(site.examine()).causes;
+        let causes = diagnose(site.examine(), site.fabric()).causes;
         let ids: Vec<&str> = causes.iter().map(|cause| cause.found.check.id).collect();
         assert_eq!(ids, ["vm.nested-virtualization"], "{ids:?}");
         let symptoms: Vec<&str> = causes[0].symptoms.iter().map(|found| found.check.id).collect();

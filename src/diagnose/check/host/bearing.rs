@@ -66,7 +66,7 @@ pub(super) fn passed<'a>(scene: &Scene<'a>) -> Vec<&'a Chain> {
     scene.joined.chains.iter().filter(is_passed).collect()
 }
 
-impl<'a> Carrier<'a> {
+impl Carrier<'_> {
     /// The VMs with these adapters: `pv-a, pv-b and 3 more`.
     pub(super) fn names(&self, scene: &Scene<'_>) -> String {
         names(scene, &self.chains)
@@ -124,7 +124,8 @@ pub(super) fn rdma_uplinks<'a>(scene: &Scene<'a>) -> Vec<UsedUplink<'a>> {
     let mut used: BTreeMap<EntityId, Vec<&'a Chain>> = BTreeMap::new();
     for chain in &scene.joined.chains {
         let is_virtual = chain.links.iter().any(|link| link.kind == LinkKind::VirtualUplink);
-        if !is_virtual && !(chain.is_pvrdma() && switch_of(scene, chain).is_some()) {
+        let is_used = is_virtual || (chain.is_pvrdma() && switch_of(scene, chain).is_some());
+        if !is_used {
             continue;
         }
         let uplink = chain.reaches(|to| matches!(to, Entity::Uplink(_)));

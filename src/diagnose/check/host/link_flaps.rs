@@ -108,15 +108,15 @@ mod tests {
     };
 
     fn log(uplink: &str, times: &[&str]) -> Site {
-        let lines: String = times
-            .iter()
-            .map(|time| {
-                format!(
-                    "2026-11-24T{time}:00.973Z Wa(180) vmkwarning: cpu24:2097339)WARNING: <NMLX_WRN> nmlx5_core: {uplink}: link \
-                     down\n2026-11-24T{time}:31.112Z In(182) vmkernel: cpu24:2097339)<NMLX_INF> nmlx5_core: {uplink}: link up\n"
-                )
-            })
-            .collect();
+        let mut lines = String::new();
+        for time in times {
+            let head = format!("2026-11-24T{time}");
+            let both = format!(
+                "{head}:00.973Z Wa(180) vmkwarning: cpu24:2097339)WARNING: <NMLX_WRN> nmlx5_core: {uplink}: link down\n\
+                 {head}:31.112Z In(182) vmkernel: cpu24:2097339)<NMLX_INF> nmlx5_core: {uplink}: link up\n"
+            );
+            lines += &both;
+        }
         Site::sound().with("esx02", says("esxi.vmkernel-log-tail", &lines))
     }
 

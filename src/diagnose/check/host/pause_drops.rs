@@ -76,8 +76,8 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
                 ),
                 (true, false) => (
                     format!("{host}: {name} drops packets"),
-                    "what finds no room is dropped, and nothing tells the sender to wait: no flow control is at work on this link. \
-                     Each drop costs RDMA a retransmission",
+                    "what finds no room is dropped, and no pause frame held the sender back meanwhile. Each drop costs RDMA a \
+                     retransmission",
                     "switch flow control on for the priority of RDMA, on the host and on the switch port",
                 ),
                 (false, false) => (

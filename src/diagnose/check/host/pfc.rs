@@ -52,6 +52,12 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
         .collect()
 }
 
+/// The priority of RDMA on this site, of 0 to 7.
+fn priority(scene: &Scene<'_>) -> u64 {
+    let set = scene.thresholds.of(&PRIORITY);
+    (0..8_u32).find(|priority| f64::from(*priority) >= set).map_or(7, u64::from)
+}
+
 /// The priorities with flow control in force; `None` where that is not known.
 pub(super) fn live(scene: &Scene<'_>, uplink: &EntityId) -> Option<BTreeSet<u64>> {
     if scene.flag(uplink, Attribute::PfcEnabled) == Some(false) {
@@ -74,7 +80,7 @@ fn shown(priorities: &BTreeSet<u64>) -> String {
 
 fn of_uplink(scene: &Scene<'_>, used: &UsedUplink<'_>, twin: Option<&(EntityId, String)>) -> Option<Judged> {
     let (id, host, name) = (&used.id, &used.id.target, used.id.entity.name());
-    let wanted = scene.thresholds.of(&PRIORITY) as u64;
+    let wanted = priority(scene);
     let Some(live) = live(scene, id) else {
         if pauses(scene, id) {
             return None;

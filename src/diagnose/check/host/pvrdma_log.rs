@@ -23,7 +23,7 @@ pub const CHECK: Check = Check {
     samples: tests::SAMPLES,
 };
 
-/// How the modules name themselves. That of NVMe over RDMA speaks of its own targets.
+/// How the modules name themselves. That of storage over RDMA speaks of its own targets.
 const MODULES: [&str; 10] =
     ["vrdma", "VRDMA", "pvrdma", "vmrdma", "vmkrdma", "RDMACM", "nmlx5_rdma", "nmlx4_rdma", "bnxtroce", "irdman"];
 

@@ -78,31 +78,23 @@ fn cure(scene: &Scene<'_>, carrier: &Carrier<'_>, setting: &EntityId, old: &str)
         .filter(|vmknic| switches.iter().any(|switch| is_on(scene, vmknic, switch)))
         .collect();
     fitting.sort_by_key(|vmknic| scene.list(vmknic, Attribute::Addresses).is_none_or(<[_]>::is_empty));
-    match fitting.first() {
-        Some(vmknic) => {
-            let name = vmknic.entity.name();
-            Cure::on(carrier.host, &format!("Tag {name} for PVRDMA"), Risk::None, set(&name))
-                .undone_by(restore(old), vec![(setting.clone(), Attribute::SettingValue)])
-                .verified_by(&["host.pvrdma-vmknic", "host.pvrdma-vmknic-switch", "host.pvrdma-vmknic-address"])
-        }
-        None => {
-            let switch = switches.first().map_or_else(|| "the switch".to_owned(), |switch| switch.entity.name());
-            let by_hand = format!(
-                "vCenter: Hosts > Configure > VMkernel adapters > Add Networking: an adapter with an address of its own on a \
+    if let Some(vmknic) = fitting.first() {
+        let name = vmknic.entity.name();
+        Cure::on(carrier.host, &format!("Tag {name} for PVRDMA"), Risk::None, set(&name))
+            .undone_by(restore(old), vec![(setting.clone(), Attribute::SettingValue)])
+            .verified_by(&["host.pvrdma-vmknic", "host.pvrdma-vmknic-switch", "host.pvrdma-vmknic-address"])
+    } else {
+        let switch = switches.first().map_or_else(|| "the switch".to_owned(), |switch| switch.entity.name());
+        let by_hand = format!(
+            "vCenter: Hosts > Configure > VMkernel adapters > Add Networking: an adapter with an address of its own on a \
                  port group of {switch}"
-            );
-            let then =
-                "vCenter: Hosts > Configure > Advanced System Settings > Edit: Net.PVRDMAVmknic = the new adapter";
-            Cure::by_hand(
-                "Make a VMkernel adapter on the switch of the PVRDMA adapters and tag it",
-                vec![Step::ByHand(by_hand), Step::ByHand(then.to_owned())],
-            )
-            .verified_by(&[
-                "host.pvrdma-vmknic",
-                "host.pvrdma-vmknic-switch",
-                "host.pvrdma-vmknic-address",
-            ])
-        }
+        );
+        let then = "vCenter: Hosts > Configure > Advanced System Settings > Edit: Net.PVRDMAVmknic = the new adapter";
+        Cure::by_hand(
+            "Make a VMkernel adapter on the switch of the PVRDMA adapters and tag it",
+            vec![Step::ByHand(by_hand), Step::ByHand(then.to_owned())],
+        )
+        .verified_by(&["host.pvrdma-vmknic", "host.pvrdma-vmknic-switch", "host.pvrdma-vmknic-address"])
     }
 }
 

@@ -48,7 +48,7 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
 
 /// `192.168.100.101/24`.
 fn first<'a>(scene: &Scene<'a>, vmknic: &EntityId) -> Option<&'a str> {
-    scene.list(vmknic, Attribute::Addresses)?.first().map(|text| text.as_str())
+    scene.list(vmknic, Attribute::Addresses)?.first().map(crate::fabric::Text::as_str)
 }
 
 fn address(text: &str) -> &str {

@@ -70,23 +70,20 @@ fn of_host(scene: &Scene<'_>, carrier: &Carrier<'_>) -> Option<Judged> {
 fn cure(scene: &Scene<'_>, carrier: &Carrier<'_>, switch: &EntityId, old: &str) -> Cure {
     let there = vmknics(scene, carrier.host).into_iter().find(|vmknic| is_on(scene, vmknic, switch));
     let verified = ["host.pvrdma-vmknic-switch", "host.pvrdma-vmknic-address"];
-    match there {
-        Some(vmknic) => {
-            let name = vmknic.entity.name();
-            let title = format!("Tag {name}, which is on {}", switch.entity.name());
-            Cure::on(carrier.host, &title, Risk::DisruptsRdma, set(&name))
-                .undone_by(restore(old), vec![(tag(carrier.host), Attribute::SettingValue)])
-                .verified_by(&verified)
-        }
-        None => {
-            let step = format!(
-                "vCenter: Hosts > Configure > VMkernel adapters > Add Networking: an adapter with an address of its own on a \
+    if let Some(vmknic) = there {
+        let name = vmknic.entity.name();
+        let title = format!("Tag {name}, which is on {}", switch.entity.name());
+        Cure::on(carrier.host, &title, Risk::DisruptsRdma, set(&name))
+            .undone_by(restore(old), vec![(tag(carrier.host), Attribute::SettingValue)])
+            .verified_by(&verified)
+    } else {
+        let step = format!(
+            "vCenter: Hosts > Configure > VMkernel adapters > Add Networking: an adapter with an address of its own on a \
                  port group of {}; then Advanced System Settings: Net.PVRDMAVmknic = its name",
-                switch.entity.name()
-            );
-            Cure::by_hand("Make a VMkernel adapter on that switch and tag it", vec![Step::ByHand(step)])
-                .verified_by(&verified)
-        }
+            switch.entity.name()
+        );
+        Cure::by_hand("Make a VMkernel adapter on that switch and tag it", vec![Step::ByHand(step)])
+            .verified_by(&verified)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The driver of an adapter has a second module for RDMA, which can be disabled, unloaded or missing.
 
-use super::bearing::{THEN_REBOOT, carriers, rdma_of, trouble, uplinks_of};
+use super::bearing::{Carrier, THEN_REBOOT, carriers, rdma_of, trouble, uplinks_of};
 use crate::diagnose::check::{Check, Judged, Scene, Source};
 use crate::diagnose::finding::Confidence;
 use crate::diagnose::remedy::{Cure, Risk, Step};
@@ -11,7 +11,7 @@ pub const CHECK: Check = Check {
     id: "host.rdma-module",
     title: "The RDMA module of the uplink's driver is loaded",
     gate: "hosts with a VM that has a PVRDMA adapter, whose uplink has a driver with a known RDMA module",
-    rule: "fails if no RDMA device works on the uplink and the module is missing, disabled or not loaded; passes if the device \
+    rule: "fails if no RDMA device works on the uplink and the module is missing, disabled or not loaded, or if vrdma is disabled; passes if the device \
            is there, or the module is loaded",
     source: Source { text: "ESXCLI Command Reference: esxcli system module", weak: false },
     thresholds: &[],
@@ -45,6 +45,7 @@ pub(super) fn of_driver(driver: &str) -> Option<&'static str> {
 fn judge(scene: &Scene<'_>) -> Vec<Judged> {
     let mut found = Vec::new();
     for carrier in carriers(scene) {
+        found.extend(vrdma(scene, &carrier));
         let uplinks: Vec<EntityId> =
             carrier.switches.iter().copied().flat_map(|switch| uplinks_of(scene, switch)).collect();
         let mut told: Vec<&str> = Vec::new();
@@ -65,6 +66,30 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
         }
     }
     found
+}
+
+/// The module that makes PVRDMA adapters, where somebody disabled it.
+fn vrdma(scene: &Scene<'_>, carrier: &Carrier<'_>) -> Option<Judged> {
+    let (host, id) = (carrier.host, EntityId::new(carrier.host, Entity::Module("vrdma".into())));
+    if scene.flag(&id, Attribute::ModuleEnabled) != Some(false) {
+        return None;
+    }
+    let set = |state: &str| vec![Step::run(&["esxcli", "system", "module", "set", "-m", "vrdma", "-e", state])];
+    let judged = carrier
+        .trouble(
+            &id,
+            Confidence::Proved,
+            format!("{host}: the module vrdma is disabled"),
+            "it is the part of the VMkernel that makes PVRDMA adapters out of the RDMA device".to_owned(),
+        )
+        .shown(&id, Attribute::ModuleEnabled, "vrdma is not enabled")
+        .cured_by(
+            Cure::on(host, "Enable vrdma", Risk::RebootsHost, set("true"))
+                .undone_by(set("false"), vec![(id.clone(), Attribute::ModuleEnabled)])
+                .verified_by(&["host.rdma-module"])
+                .noting(THEN_REBOOT),
+        );
+    Some(judged.reaching(carrier.way(scene)))
 }
 
 fn of_module(scene: &Scene<'_>, host: &TargetId, uplink: &EntityId, id: &EntityId, module: &str, runs: bool) -> Judged {
@@ -139,6 +164,19 @@ mod tests {
             .iter()
             .fold(Site::sound(), |site, source| site.with("esx02", says(source, "")))
             .replacing("esx02", "esxi.module-list", ROW, row)
+    }
+
+    #[test]
+    fn the_module_of_pvrdma_itself() {
+        let row = "vrdma             true        true";
+        let site = Site::sound().replacing("esx02", "esxi.module-list", row, "vrdma            false       false");
+        let told: Vec<String> = site
+            .judge(&CHECK)
+            .into_iter()
+            .filter(|judged| judged.status == Status::Fail)
+            .map(|judged| judged.title)
+            .collect();
+        assert_eq!(told, ["esx02: the module vrdma is disabled"]);
     }
 
     fn second(site: &Site) -> Judged {

@@ -1,10 +1,10 @@
 //! The RDMA device under PVRDMA adapters is active.
 
-use super::bearing::{rdma_of, rdma_uplinks, trouble, way, why};
+use super::bearing::{UsedUplink, rdma_of, rdma_uplinks, trouble, way, why};
 use crate::diagnose::check::{Check, Judged, Scene, Source};
 use crate::diagnose::finding::Confidence;
 use crate::diagnose::remedy::{Cure, Risk, Step};
-use crate::fabric::{Attribute, PortState, Value};
+use crate::fabric::{Attribute, EntityId, PortState, Value};
 
 /// The RDMA device is active.
 pub const CHECK: Check = Check {
@@ -45,28 +45,36 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
                 .shown(&device, Attribute::PortState, words)
                 .decided_by("esxcli rdma device list, once more after a minute; then the messages of its driver in vmkernel.log")
                 .reaching(way(scene, &used.chains)),
-                _ => trouble(
-                    used.runs,
-                    &device,
-                    Confidence::Proved,
-                    format!("{host}: {name} on {uplink} is {state}"),
-                    "a device that is not active carries no RDMA: PVRDMA to other hosts goes over TCP, or not at all where the \
-                     uplink has no link"
-                        .to_owned(),
-                )
-                .shown(&device, Attribute::PortState, words)
-                .cured_by(
-                    Cure::on(host, &format!("Take {uplink} down and up again"), Risk::DisruptsRdma, bounce(&uplink))
-                        .verified_by(&["host.rdma-port-active"])
-                        .noting(
-                            "where the link of the uplink itself is down, look at cable and switch port first; all traffic \
-                             of the uplink stands still meanwhile",
-                        ),
-                )
-                .reaching(way(scene, &used.chains)),
+                _ => down(scene, used, &device, &words),
             })
         })
         .collect()
+}
+
+/// A device that is down: without a link it cannot be otherwise, with one the driver is stuck.
+fn down(scene: &Scene<'_>, used: &UsedUplink<'_>, device: &EntityId, words: &str) -> Judged {
+    let (host, uplink) = (&device.target, used.id.entity.name());
+    let judged = trouble(
+        used.runs,
+        device,
+        Confidence::Proved,
+        format!("{host}: {words}, on {uplink}"),
+        "a device that is not active carries no RDMA: PVRDMA to other hosts goes over TCP, or not at all where the uplink has no \
+         link"
+            .to_owned(),
+    )
+    .shown(device, Attribute::PortState, words)
+    .reaching(way(scene, &used.chains));
+    if scene.flag(&used.id, Attribute::Carrier) == Some(false) {
+        return judged.shown(&used.id, Attribute::Carrier, format!("{uplink} has no link")).decided_by(format!(
+            "bring the link of {uplink} back first (host.uplink-link): its RDMA device follows it"
+        ));
+    }
+    judged.cured_by(
+        Cure::on(host, &format!("Take {uplink} down and up again"), Risk::DisruptsRdma, bounce(&uplink))
+            .verified_by(&["host.rdma-port-active"])
+            .noting("all traffic of the uplink stands still meanwhile; if it stays down, its driver says why in vmkernel.log"),
+    )
 }
 
 fn bounce(uplink: &str) -> Vec<Step> {
@@ -99,6 +107,17 @@ mod tests {
             "nmlx5_rdma  Active  4096",
             &format!("nmlx5_rdma  {word}  4096"),
         )
+    }
+
+    #[test]
+    fn without_a_link_nothing_is_restarted() {
+        let with_link = state("Down  ").judge(&CHECK).pop().expect("judged");
+        assert_eq!(with_link.cures[0].steps[1].shown(), "esxcli network nic up -n vmnic2");
+        let up = "nmlx5_core  Up            Up           100000  Full";
+        let none = "nmlx5_core  Up            Down              0  Half";
+        let without =
+            state("Down  ").replacing("esx02", "esxi.nic-list", up, none).judge(&CHECK).pop().expect("judged");
+        assert!(without.cures.is_empty() && without.decide.contains("host.uplink-link"), "{without:#?}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A PVRDMA adapter asks for RoCE v1 or v2; the RDMA device of the host has to speak it.
 
-use super::bearing::{is_running, rdma_of, trouble, uplinks_of, vm_name, why};
+use super::bearing::{is_running, rdma_of, switch_of, trouble, uplinks_of, vm_name, why};
 use crate::diagnose::check::{Check, Judged, Scene, Source};
 use crate::diagnose::finding::Confidence;
 use crate::diagnose::join::Chain;
@@ -41,12 +41,11 @@ fn of_adapter(scene: &Scene<'_>, chain: &Chain) -> Option<Judged> {
         "rocev2" => (Attribute::RoceV2, Attribute::RoceV1, "RoCE v2", "v1"),
         _ => return None,
     };
-    let device = match chain.reaches(|to| matches!(to, Entity::RdmaDevice(_))) {
-        Some(device) => device.clone(),
-        None => {
-            let switch = chain.reaches(|to| matches!(to, Entity::VirtualSwitch(_)))?;
-            uplinks_of(scene, switch).iter().find_map(|uplink| rdma_of(scene, uplink))?
-        }
+    let device = if let Some(device) = chain.reaches(|to| matches!(to, Entity::RdmaDevice(_))) {
+        device.clone()
+    } else {
+        let switch = switch_of(scene, chain)?;
+        uplinks_of(scene, switch).iter().find_map(|uplink| rdma_of(scene, uplink))?
     };
     let (name, vm) = (device.entity.name(), vm_name(scene, &chain.vm));
     Some(match scene.flag(&device, wanted) {

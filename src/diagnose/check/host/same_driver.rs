@@ -31,18 +31,15 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
     for (_, uplinks) in by_model(scene, &used) {
         let mut held: Vec<(&UsedUplink<'_>, String)> = Vec::new();
         for uplink in &uplinks {
-            match scene.text(&uplink.id, Attribute::DriverVersion) {
-                Some(version) => {
-                    let driver = scene.text(&uplink.id, Attribute::Driver).unwrap_or("driver");
-                    held.push((uplink, format!("{driver} {version}")));
-                }
-                None => {
-                    let (lack, why) = why(scene, &uplink.id, Attribute::DriverVersion, "esxi.nic-get");
-                    let name = uplink.id.entity.name();
-                    let title = format!("the driver of {name} of {}: {why}", uplink.id.target);
-                    let decide = format!("esxcli network nic get -n {name}");
-                    found.push(Judged::unknown(&uplink.id, lack, title, decide));
-                }
+            if let Some(version) = scene.text(&uplink.id, Attribute::DriverVersion) {
+                let driver = scene.text(&uplink.id, Attribute::Driver).unwrap_or("driver");
+                held.push((uplink, format!("{driver} {version}")));
+            } else {
+                let (lack, why) = why(scene, &uplink.id, Attribute::DriverVersion, "esxi.nic-get");
+                let name = uplink.id.entity.name();
+                let title = format!("the driver of {name} of {}: {why}", uplink.id.target);
+                let decide = format!("esxcli network nic get -n {name}");
+                found.push(Judged::unknown(&uplink.id, lack, title, decide));
             }
         }
         let Some(compared) = alike(&held) else { continue };

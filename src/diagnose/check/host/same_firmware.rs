@@ -47,15 +47,14 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
     for (model, uplinks) in by_model(scene, &used) {
         let mut held: Vec<(&UsedUplink<'_>, String)> = Vec::new();
         for uplink in &uplinks {
-            match scene.text(&uplink.id, Attribute::Firmware) {
-                Some(firmware) => held.push((uplink, firmware.to_owned())),
-                None => {
-                    let (lack, why) = why(scene, &uplink.id, Attribute::Firmware, "esxi.nic-get");
-                    let name = uplink.id.entity.name();
-                    let title = format!("the firmware of {name} of {}: {why}", uplink.id.target);
-                    let decide = format!("esxcli network nic get -n {name}");
-                    found.push(Judged::unknown(&uplink.id, lack, title, decide));
-                }
+            if let Some(firmware) = scene.text(&uplink.id, Attribute::Firmware) {
+                held.push((uplink, firmware.to_owned()));
+            } else {
+                let (lack, why) = why(scene, &uplink.id, Attribute::Firmware, "esxi.nic-get");
+                let name = uplink.id.entity.name();
+                let title = format!("the firmware of {name} of {}: {why}", uplink.id.target);
+                let decide = format!("esxcli network nic get -n {name}");
+                found.push(Judged::unknown(&uplink.id, lack, title, decide));
             }
         }
         let Some(alike) = alike(&held) else { continue };

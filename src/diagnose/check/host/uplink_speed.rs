@@ -92,7 +92,7 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
 
 /// `100 Gbit/s`.
 fn words(bits: u64) -> String {
-    if bits >= 1_000_000_000 && bits % 1_000_000_000 == 0 {
+    if bits >= 1_000_000_000 && bits.is_multiple_of(1_000_000_000) {
         format!("{} Gbit/s", bits / 1_000_000_000)
     } else {
         format!("{} Mbit/s", bits / 1_000_000)

@@ -131,6 +131,8 @@ mod tests {
     use super::*;
     use crate::diagnose::check::testing::{Samples, Site, says};
     use crate::diagnose::check::vm::machine::tests::{gpu_missed, gpu_off};
+    use crate::diagnose::document::{Raw, evidence};
+    use crate::fabric::{Observation, ObservationRef};
 
     pub const SAMPLES: Samples = Samples {
         says: Status::Warn,
@@ -144,15 +146,21 @@ mod tests {
         site.replacing("esx01", "esxi.vmx-files", &size("128"), &size(gigabytes))
     }
 
+    /// The raw outputs of a site.
+    struct Texts<'a>(&'a Site);
+
+    impl Raw for Texts<'_> {
+        fn observation(&self, reference: &ObservationRef) -> Option<&Observation> {
+            self.0.raw(reference).map(std::convert::AsRef::as_ref)
+        }
+    }
+
     #[test]
     fn evidence_is_the_line_of_the_file() {
         let site = sized(gpu_missed(), "64");
         let found = site.judge(&CHECK);
-        let exhibit = &found[0].evidence[0];
-        let reading = site.fabric().reading(&exhibit.about, Attribute::VmxLines).expect("the file");
-        let raw = site.raw(&reading.source).expect("its text");
-        let line = raw.stdout.lines().nth((reading.line + exhibit.below) as usize - 1);
-        assert_eq!(line, Some("pciPassthru.64bitMMIOSizeGB = \"64\""));
+        let evidence = evidence(&found[0].evidence[0], site.fabric(), &Texts(&site));
+        assert!(evidence.excerpt.ends_with("pciPassthru.64bitMMIOSizeGB = \"64\""), "{evidence:?}");
         assert!(found[0].cause.contains("65568 MiB"), "{}", found[0].cause);
         let cure = &found[0].cures[0];
         assert!(cure.steps[0].shown().ends_with("64bitMMIOSizeGB = \"128\""), "{cure:?}");

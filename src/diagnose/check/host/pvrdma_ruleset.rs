@@ -13,7 +13,7 @@ pub const CHECK: Check = Check {
     rule: "fails if the ruleset pvrdma is disabled; passes if it is enabled",
     source: Source { text: "vSphere Networking: Configure an ESXi Host for PVRDMA", weak: false },
     thresholds: &[],
-    explains: &["vm.host-qualifies", "guest.transport"],
+    explains: &["guest.transport", "vm.host-qualifies", "host.pvrdma-log"],
     judge,
     #[cfg(test)]
     samples: tests::SAMPLES,

@@ -136,15 +136,13 @@ fn vlans(scene: &Scene<'_>, one: &End<'_>, other: &End<'_>, hops: &mut [Draft]) 
 
 /// Whether a port of a physical switch lets tagged frames of a VLAN pass; `None` if it does not say.
 fn lets_pass(scene: &Scene<'_>, id: &EntityId, number: u64) -> Option<bool> {
-    match scene.text(id, Attribute::PortMode)? {
-        "trunk" => {
-            let list = scene.list(id, Attribute::AllowedVlans)?;
-            Some(list.iter().any(|ranges| ranges.eq_ignore_ascii_case("all") || holds(ranges, number)))
-        }
-        // An access port takes frames without a tag only.
-        "access" => Some(false),
-        _ => None,
+    let mode = scene.text(id, Attribute::PortMode)?;
+    if mode.starts_with("trunk") {
+        let list = scene.list(id, Attribute::AllowedVlans)?;
+        return Some(list.iter().any(|ranges| ranges.eq_ignore_ascii_case("all") || holds(ranges, number)));
     }
+    // An access port takes frames without a tag only.
+    mode.starts_with("access").then_some(false)
 }
 
 /// The lossless class from end to end: where one hop has it, all that tell of one must have the same.

@@ -94,7 +94,7 @@ impl Draft {
         self.marks.push((name.to_owned(), status, why.to_owned()));
     }
 
-    /// Applies all marks. What a check has found to be in order is no warning.
+    /// Applies all marks. What a check has found to be in order is not said to be otherwise.
     pub(super) fn apply_marks(&mut self, in_order: &[&str]) {
         for (name, status, why) in std::mem::take(&mut self.marks) {
             let status =

@@ -318,7 +318,7 @@ fn interface(scene: &Scene<'_>, chain: &Chain, side: Side) -> Draft {
     draft.mtu = scene.count(id, Attribute::Mtu);
     draft.shows(scene, "rate", id, Attribute::Speed, |value| value.as_count().map_or(String::new(), rate));
     match scene.text(id, Attribute::PortMode) {
-        Some("trunk") => {
+        Some(mode) if mode.starts_with("trunk") => {
             let list = scene.list(id, Attribute::AllowedVlans).unwrap_or_default();
             draft.says("vlan", format!("trunk {}", list.join(",")).trim(), Some((id, Attribute::AllowedVlans)));
         }

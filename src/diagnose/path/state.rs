@@ -15,7 +15,7 @@ use crate::fabric::{Entity, EntityId};
 const OF_THE_WAY: [&str; 6] =
     ["guest.transport", "guest.vlan-pair", "vm.host-qualifies", "vm.migration-targets", "vm.placement", "vm.same-host"];
 
-/// Which checks judge a property that hops are compared by: where they pass, the comparison claims no more than they.
+/// Which checks judge a property that hops are compared by: where they pass, the comparison claims nothing else.
 const JUDGE: [(&str, &[&str]); 7] = [
     ("mtu", &["guest.mtu-pair", "host.mtu", "switch.mtu"]),
     ("roce-mtu", &["guest.mtu-pair", "guest.roce-mtu"]),

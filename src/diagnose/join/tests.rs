@@ -409,3 +409,85 @@ fn an_adapter_of_intel_in_passthrough_is_joined_and_the_board_of_the_guest_is_no
         && link.from.entity == function("0000:0b:00.0")
         && link.to.entity == device(13001)));
 }
+
+/// A switch with these neighbours: port, id of the neighbour's port, its name, what it says of the port.
+fn switch(neighbours: &[(&str, &str, &str, &str)]) -> Report {
+    use Attribute as A;
+    let mut facts = vec![(Entity::Switch, A::Hostname, text("leaf1"))];
+    for (port, id, name, says) in neighbours {
+        let port = Entity::SwitchInterface((*port).into());
+        facts.push((port.clone(), A::OperationalState, text("up")));
+        for (attribute, word) in [(A::NeighbourPort, id), (A::NeighbourName, name), (A::NeighbourPortDescription, says)]
+        {
+            if !word.is_empty() {
+                facts.push((port.clone(), attribute, text(word)));
+            }
+        }
+    }
+    report("leaf1", "test.switch", facts)
+}
+
+/// The site with a switch and with what the inventory says.
+fn plugged(neighbours: &[(&str, &str, &str, &str)], declared: &[Declared]) -> Joined {
+    let mut facts = host();
+    facts.push((Entity::Uplink("vmnic4".into()), Attribute::HardwareAddress, text("ec:0d:9a:00:00:01")));
+    facts.push((Entity::Host, Attribute::Hostname, text("esx01")));
+    let mut fabric = Fabric::default();
+    let reports = [report("esx01", "test.host", facts), report("guest-a", "test.guest", guest()), switch(neighbours)];
+    for report in &reports {
+        fabric.apply(report);
+    }
+    join_declared(&fabric, &reports.map(|report| report.target), declared)
+}
+
+fn cable(port: &str) -> Declared {
+    Declared { host: "esx01".into(), uplink: "vmnic4".to_owned(), switch: "leaf1".into(), port: port.to_owned() }
+}
+
+/// The port that the chain of the PVRDMA adapter ends in, and the attributes that say so.
+fn end_of(joined: &Joined) -> Option<(String, Vec<Attribute>)> {
+    let chain = joined.chains.iter().find(|chain| chain.is_pvrdma()).expect("a chain");
+    let link = chain.links.iter().find(|link| link.kind == LinkKind::UplinkInterface)?;
+    Some((link.to.entity.name(), link.rests_on.iter().map(|(_, attribute)| *attribute).collect()))
+}
+
+#[test]
+fn an_uplink_leads_on_to_the_port_that_hears_it() {
+    let by_address =
+        plugged(&[("Ethernet1", "ec0d.9a00.0001", "esx01", ""), ("Ethernet2", "ec0d.9a00.0002", "esx02", "")], &[]);
+    let basis = vec![Attribute::NeighbourPort, Attribute::HardwareAddress];
+    assert_eq!(end_of(&by_address), Some(("Ethernet1".to_owned(), basis)));
+    assert_eq!(by_address.cables.len(), 1);
+    let by_name = plugged(
+        &[("Ethernet1", "x", "esx01.lab.example", "vmnic40"), ("Ethernet2", "x", "ESX01", "esx01 vmnic4")],
+        &[],
+    );
+    assert_eq!(end_of(&by_name).map(|(port, _)| port).as_deref(), Some("Ethernet2"));
+    assert!(by_name.all_links().iter().all(|link| !link.rests_on.is_empty()));
+}
+
+#[test]
+fn where_nothing_or_too_much_says_it_the_gap_says_why() {
+    let none = plugged(&[("Ethernet1", "ec0d.9a00.0009", "esx09", "")], &[]);
+    assert_eq!(end_of(&none), None);
+    assert!(
+        reasons(&none)[0].contains("no switch of the inventory says that vmnic4 is plugged into it"),
+        "{:?}",
+        reasons(&none)
+    );
+    let two =
+        plugged(&[("Ethernet1", "ec0d.9a00.0001", "esx01", ""), ("Ethernet2", "ec0d.9a00.0001", "esx01", "")], &[]);
+    assert_eq!(end_of(&two), None, "a neighbour that moved");
+    assert!(reasons(&two)[0].contains("Ethernet1 of leaf1 and Ethernet2 of leaf1 hear vmnic4"));
+}
+
+#[test]
+fn the_inventory_is_the_second_way_and_what_is_heard_stands_above_it() {
+    let silent: &[(&str, &str, &str, &str)] = &[("Ethernet1", "", "", ""), ("Ethernet2", "", "", "")];
+    assert_eq!(end_of(&plugged(silent, &[cable("Et2")])).map(|(port, _)| port).as_deref(), Some("Ethernet2"));
+    let heard = plugged(&[("Ethernet1", "ec0d.9a00.0001", "", ""), ("Ethernet2", "", "", "")], &[cable("Et2")]);
+    assert_eq!(end_of(&heard).map(|(port, _)| port).as_deref(), Some("Ethernet1"));
+    assert_eq!(heard.cables[0].declared.as_ref().map(|port| port.entity.name()).as_deref(), Some("Ethernet2"));
+    let wrong = plugged(silent, &[cable("Et9")]);
+    assert!(reasons(&wrong)[0].contains("Ethernet9 of leaf1, and leaf1 has no such port"), "{:?}", reasons(&wrong));
+}

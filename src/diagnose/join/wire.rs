@@ -97,7 +97,11 @@ pub(super) fn lead_on(view: View<'_>, targets: &[TargetId], declared: &[Declared
                 links.insert(uplink, link);
                 joined.cables.push(cable);
             }
-            None => joined.gaps.push(gap(view, &uplink, named, !ports.is_empty())),
+            // Where the others are plugged in nobody needs to know.
+            None if named.is_some() || carries_rdma(joined, &uplink) => {
+                joined.gaps.push(gap(view, &uplink, named, !ports.is_empty()));
+            }
+            None => {}
         }
     }
     for chain in &mut joined.chains {
@@ -110,6 +114,14 @@ pub(super) fn lead_on(view: View<'_>, targets: &[TargetId], declared: &[Declared
 fn uplink_of(links: &[Link]) -> Option<&EntityId> {
     let leads = |link: &&Link| matches!(link.kind, LinkKind::SwitchUplink | LinkKind::VirtualUplink);
     links.iter().find(leads).map(|link| &link.to)
+}
+
+/// True if an adapter of a VM uses an uplink for RDMA.
+fn carries_rdma(joined: &Joined, uplink: &EntityId) -> bool {
+    joined.chains.iter().any(|chain| {
+        let is_function = chain.links.iter().any(|link| link.kind == LinkKind::VirtualUplink);
+        (chain.is_pvrdma() || is_function) && uplink_of(&chain.links) == Some(uplink)
+    })
 }
 
 /// Why nothing says where an uplink is plugged in.
@@ -232,5 +244,38 @@ mod tests {
         assert_eq!(address("0c:42:a1:7c:20"), None);
         assert!(same_host("esx01.lab.example", "ESX01") && !same_host("esx01", "esx011"));
         assert!(has_word("esx01 vmnic4, rack 2", "vmnic4") && !has_word("vmnic40", "vmnic4"));
+    }
+
+    #[test]
+    fn cables_of_an_inventory() {
+        use crate::config::{Links, SwitchSystem, Target};
+        let target = |name: &str, kind, links| Target {
+            name: name.to_owned(),
+            kind: Some(kind),
+            address: None,
+            tags: Vec::new(),
+            links,
+            by: crate::probe::privilege::Become::None,
+            access: crate::config::Access::default(),
+            line: 0,
+        };
+        let to = |host: Option<&str>| Links {
+            vm: None,
+            host: host.map(str::to_owned),
+            uplink: Some("vmnic4".to_owned()),
+            switch: Some("leaf1".to_owned()),
+            port: Some("Et1".to_owned()),
+        };
+        let inventory = Inventory {
+            targets: vec![
+                target("esx01", Kind::Esxi, to(None)),
+                target("vm-a", Kind::Linux, to(Some("esx01"))),
+                target("vm-b", Kind::Linux, to(None)),
+                target("leaf1", Kind::Switch(SwitchSystem::Eos), Links::default()),
+            ],
+        };
+        let all = declared(&inventory);
+        assert_eq!(all.len(), 1, "said twice, and once of no host: {all:?}");
+        assert_eq!((all[0].host.as_str(), all[0].port.as_str()), ("esx01", "Et1"));
     }
 }

@@ -24,9 +24,8 @@ impl Node {
     /// The first object or list that begins a line of `text`: banners and prompts may stand above it.
     pub fn read(text: &str) -> Option<Self> {
         let mut place = 0;
-        let mut number = 1;
         let mut tries = 0;
-        for line in text.split_inclusive('\n') {
+        for (number, line) in (1..).zip(text.split_inclusive('\n')) {
             // A text that was cut has many such lines inside, and none of them is the beginning.
             if tries < 3 && line.trim_start().starts_with(['{', '[']) {
                 tries += 1;
@@ -36,7 +35,6 @@ impl Node {
                 }
             }
             place += line.len();
-            number += 1;
         }
         None
     }

@@ -4,7 +4,7 @@
 use crate::fabric::{State, Text, Value};
 
 /// How names begin in full, with the short forms that stand for it; letter case does not matter. What begins otherwise
-/// (`swp4`, `mgmt0`, `PortChannel0001`, `Ethernet0` of SONiC) is a full name already.
+/// (`swp4`, `mgmt0`, `PortChannel0001`, `Ethernet0` of `SONiC`) is a full name already.
 const BEGINNINGS: &[(&str, &[&str])] = &[
     ("Ethernet", &["ethernet", "eth", "et"]),
     ("Port-Channel", &["port-channel", "po"]),

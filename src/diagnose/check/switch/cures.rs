@@ -3,7 +3,7 @@
 use super::ports::configure;
 use crate::diagnose::remedy::Step;
 use crate::fabric::EntityId;
-use crate::probe::switch::SwitchSystem;
+use crate::probe::switch::{SwitchSystem, names};
 
 /// What to type, and what takes it back.
 pub(super) type Both = (Vec<Step>, Vec<Step>);
@@ -116,6 +116,45 @@ pub(super) fn trust(system: Option<SwitchSystem>, port: &EntityId, wanted: &str,
             (configure(system, port, &[&onyx(wanted)]), configure(system, port, &[&onyx(before)]))
         }
         _ => (vec![by_hand(port, &format!("trust {wanted} on this port"))], Vec::new()),
+    }
+}
+
+/// A port that was shut down.
+pub(super) fn enable(system: Option<SwitchSystem>, port: &EntityId) -> Both {
+    let lines = |on: &[&str], off: &[&str]| (configure(system, port, on), configure(system, port, off));
+    match system {
+        Some(SwitchSystem::Cumulus) => lines(
+            &["nv set interface PORT link state up", "nv config apply"],
+            &["nv set interface PORT link state down", "nv config apply"],
+        ),
+        Some(SwitchSystem::Sonic) => {
+            lines(&["sudo config interface startup PORT"], &["sudo config interface shutdown PORT"])
+        }
+        Some(_) => lines(&["no shutdown"], &["shutdown"]),
+        None => (vec![by_hand(port, "enable this port")], Vec::new()),
+    }
+}
+
+/// A port that is a member of a bundle, out of it. The mode of the bundle is not read: the way back assumes LACP.
+pub(super) fn leave_bundle(system: Option<SwitchSystem>, port: &EntityId, bundle: &str) -> Both {
+    let lines = |on: &[&str], off: &[&str]| (configure(system, port, on), configure(system, port, off));
+    let number: String = bundle.chars().filter(char::is_ascii_digit).collect();
+    match system {
+        _ if !names::is_sendable(bundle) || number.is_empty() => {
+            (vec![by_hand(port, "take it out of its bundle")], Vec::new())
+        }
+        Some(SwitchSystem::Eos | SwitchSystem::NxOs | SwitchSystem::Onyx) => {
+            lines(&["no channel-group"], &[&format!("channel-group {number} mode active")])
+        }
+        Some(SwitchSystem::Cumulus) => lines(
+            &[&format!("nv unset interface {bundle} bond member PORT"), "nv config apply"],
+            &[&format!("nv set interface {bundle} bond member PORT"), "nv config apply"],
+        ),
+        Some(SwitchSystem::Sonic) => lines(
+            &[&format!("sudo config portchannel member del {bundle} PORT")],
+            &[&format!("sudo config portchannel member add {bundle} PORT")],
+        ),
+        None => (vec![by_hand(port, "take it out of its bundle")], Vec::new()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The port at the other end of an uplink's cable is up.
 
-use super::ports::{missing, wired};
+use super::cures;
+use super::ports::{missing, system_of, wired};
 use crate::diagnose::check::{Check, Judged, Scene, Source};
 use crate::diagnose::finding::Confidence;
 use crate::diagnose::remedy::{Cure, Risk, Step};
@@ -32,8 +33,7 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
             return Judged::pass(port, format!("{name} is up"));
         }
         let (why, cure) = if is_shut {
-            let steps = vec![Step::Configure(format!("interface {}", port.entity.name())), Step::Configure("no shutdown".into())];
-            let undo = vec![Step::Configure(format!("interface {}", port.entity.name())), Step::Configure("shutdown".into())];
+            let (steps, undo) = cures::enable(system_of(scene, &port.target), port);
             let cure = Cure::on(&port.target, "Switch the port on", Risk::None, steps);
             ("someone shut it down", cure.undone_by(undo, vec![(port.clone(), Attribute::AdminUp)]))
         } else if state.contains("err") {

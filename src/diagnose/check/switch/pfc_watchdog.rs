@@ -29,7 +29,7 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
         let system = system_of(scene, &port.target);
         // The others show it for the whole switch or not at all.
         let (source, line) = match system? {
-            SwitchSystem::Eos => ("pfc", "priority-flow-control watchdog"),
+            SwitchSystem::Eos => ("pfc", "priority-flow-control pause watchdog"),
             SwitchSystem::NxOs => ("pfc-watchdog", "priority-flow-control watch-dog-interval on"),
             SwitchSystem::Sonic => ("pfc-watchdog", "sudo pfcwd start --action drop PORT 200 --restoration-time 400"),
             SwitchSystem::Cumulus | SwitchSystem::Onyx => return None,
@@ -59,7 +59,7 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
             .cured_by(
                 Cure::on(&port.target, "Switch the watchdog on", Risk::None, configure(system, port, &[line]))
                     .verified_by(&["switch.pfc-watchdog"])
-                    .noting("timeout and action are set for the whole switch"),
+                    .noting("timeout and action are set for the whole switch; without a timeout it does nothing"),
             ),
         )
     });

@@ -1,6 +1,7 @@
 //! The port of a PVRDMA uplink is no member of a bundle.
 
-use super::ports::{configure, missing, system_of, wired};
+use super::cures;
+use super::ports::{missing, system_of, wired};
 use crate::diagnose::check::{Check, Judged, Scene, Source};
 use crate::diagnose::finding::Confidence;
 use crate::diagnose::remedy::{Cure, Risk};
@@ -41,10 +42,7 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
                 return Some(Judged::unknown(port, lack, format!("whether {name} is in a port channel: {why}"), decide));
             }
         };
-        let system = system_of(scene, &port.target);
-        let steps = configure(system, port, &["no channel-group"]);
-        let number: String = channel.chars().filter(char::is_ascii_digit).collect();
-        let undo = configure(system, port, &[&format!("channel-group {number} mode active")]);
+        let (steps, undo) = cures::leave_bundle(system_of(scene, &port.target), port, &channel);
         Some(
             Judged::fail(
                 port,

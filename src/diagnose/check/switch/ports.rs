@@ -212,3 +212,99 @@ pub(super) fn configure(system: Option<SwitchSystem>, port: &EntityId, lines: &[
         _ => lines.iter().map(|text| line(text)).collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::check::by_id;
+    use crate::diagnose::check::testing::{Site, says};
+    use crate::diagnose::finding::Status;
+    use crate::diagnose::remedy::Step;
+
+    #[test]
+    fn the_sound_site_has_two_ports_and_their_way_leads_to_the_guests() {
+        let site = Site::sound();
+        let joined = site.joined();
+        let scene = site.scene(&joined);
+        let all = wired(&scene);
+        assert_eq!(all.iter().map(Wired::name).collect::<Vec<_>>(), ["Ethernet1 of leaf1", "Ethernet2 of leaf1"]);
+        let way = all[0].way(&scene);
+        assert!(way.contains(&all[0].port) && way.iter().any(|id| id.target.as_str() == "pv-a"));
+        let chain = scene.chain_of(&EntityId::new(&"pv-a".into(), Entity::Netdev("ens224".into())));
+        assert!(chain.is_none_or(|chain| scene.way_of(chain).contains(&all[0].port)));
+        assert!(unwired(&scene).is_empty());
+    }
+
+    /// The same site behind a switch of another maker, which hears both hosts.
+    fn behind_nexus(pfc: &str) -> Site {
+        let lldp = "Chassis id: 0c42.a17c.2010\nPort id: 0c42.a17c.2010\nLocal Port id: Eth1/1\nSystem Name: esx01\n\
+                    Chassis id: 0c42.a17c.2110\nPort id: 0c42.a17c.2110\nLocal Port id: Eth1/2\nSystem Name: esx02\n";
+        let block = |port: &str| {
+            format!(
+                "{port} is up\nadmin state is up, Dedicated Interface\n  MTU 9216 bytes, BW 100000000 Kbit , DLY 10 usec\n  full-duplex, \
+                 100 Gb/s, media type is 100G\n  Input flow-control is off, output flow-control is off\n"
+            )
+        };
+        let interfaces = format!("{}{}", block("Ethernet1/1"), block("Ethernet1/2"));
+        Site::sound().without_target("leaf1").switch(
+            "nexus",
+            SwitchSystem::NxOs,
+            &[says("nxos.lldp", lldp), says("nxos.interfaces", &interfaces), says("nxos.pfc", pfc)],
+        )
+    }
+
+    fn statuses(site: &Site, id: &str) -> Vec<Status> {
+        by_id(id).map(|check| site.statuses(check)).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_nexus_is_judged_by_the_same_rules() {
+        let sound = behind_nexus(
+            "Ethernet1/1        On   On  (8)        0     0\nEthernet1/2        On   On(8)          0     0\n",
+        );
+        for id in [
+            "switch.interface-up",
+            "switch.mtu",
+            "switch.pfc",
+            "switch.pfc-priority",
+            "switch.pause-with-pfc",
+            "switch.speed",
+        ] {
+            assert_eq!(statuses(&sound, id), [Status::Pass, Status::Pass], "{id}");
+        }
+        assert_eq!(statuses(&sound, "switch.trust"), [], "it has no such setting");
+        assert_eq!(statuses(&sound, "switch.ecn"), [Status::Unknown, Status::Unknown], "its policies were not read");
+        let other = behind_nexus(
+            "Ethernet1/1        On   On  (8)        0     0\nEthernet1/2        On   On(10)         0     0\n",
+        );
+        assert_eq!(statuses(&other, "switch.pfc-priority"), [Status::Pass, Status::Fail]);
+    }
+
+    #[test]
+    fn a_profile_of_the_whole_switch_stands_for_its_ports() {
+        let lldp = r#"{"swp1": {"lldp": {"neighbor": {"esx01": {"port": {"name": "0c:42:a1:7c:20:10"}}}}},
+ "swp2": {"lldp": {"neighbor": {"esx02": {"port": {"name": "0c:42:a1:7c:21:10"}}}}}}"#;
+        let roce = r#"{"enable": "on", "congestion-control": {"congestion-mode": "ECN", "enabled-tc": "0,3"},
+ "pfc": {"pfc-priority": "4", "rx-enabled": "enabled", "tx-enabled": "enabled"}, "trust": {"trust-mode": "pcp,dscp"}}"#;
+        let interfaces = r#"{"swp1": {"link": {"oper-status": "up", "mtu": 9216, "speed": "100G"}}, "swp2": {"link": {"oper-status": "up", "mtu": 9216, "speed": "100G"}}}"#;
+        let site = Site::sound().without_target("leaf1").switch(
+            "spectrum",
+            SwitchSystem::Cumulus,
+            &[says("cumulus.lldp", lldp), says("cumulus.roce", roce), says("cumulus.interfaces", interfaces)],
+        );
+        assert_eq!(statuses(&site, "switch.pfc"), [Status::Pass, Status::Pass]);
+        assert_eq!(statuses(&site, "switch.pfc-priority"), [Status::Fail, Status::Fail]);
+        assert_eq!(statuses(&site, "switch.trust"), [Status::Pass, Status::Pass]);
+        assert_eq!(statuses(&site, "switch.ecn"), [Status::Warn, Status::Warn], "class 4 does not mark");
+    }
+
+    #[test]
+    fn what_is_no_plain_name_is_configured_by_hand() {
+        let hostile = EntityId::new(&"leaf1".into(), Entity::SwitchInterface("Ethernet1;reload".into()));
+        for system in SwitchSystem::ALL {
+            let steps = configure(Some(system), &hostile, &["mtu 9214"]);
+            assert!(steps.iter().all(|step| matches!(step, Step::ByHand(_))), "{steps:?}");
+            assert!(!steps.iter().any(|step| step.shown().contains("reload")));
+        }
+    }
+}

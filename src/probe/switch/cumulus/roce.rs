@@ -58,13 +58,11 @@ pub(super) fn parse(observation: &Observation) -> Vec<Fact> {
 
 /// `3`, `0,3`, or an object with one key for each.
 fn classes(node: &Node) -> State<Value> {
-    match node.word() {
-        Some(word) => priorities(word),
-        None => {
-            let keys: Vec<&str> = node.fields().map(|(key, _)| key).collect();
-            priorities(&keys.join(","))
-        }
+    if let Some(word) = node.word() {
+        return priorities(word);
     }
+    let keys: Vec<&str> = node.fields().map(|(key, _)| key).collect();
+    priorities(&keys.join(","))
 }
 
 pub(super) fn parse_system(observation: &Observation) -> Vec<Fact> {

@@ -77,7 +77,7 @@ impl<'a> Row<'a> {
                 .collect();
             match digits {
                 Some(digits) if word.bytes().all(|byte| byte.is_ascii_digit() || byte == b',') => {
-                    priorities.extend(digits)
+                    priorities.extend(digits);
                 }
                 _ => break,
             }

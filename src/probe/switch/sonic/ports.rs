@@ -109,9 +109,17 @@ pub(super) fn parse_watchdog(observation: &Observation) -> Vec<Fact> {
 }
 
 pub(super) fn parse_lldp(observation: &Observation) -> Vec<Fact> {
-    let table = match table(observation, &[Attribute::NeighbourName, Attribute::NeighbourPort]) {
-        Ok(table) => table,
-        Err(facts) => return facts,
+    let attributes = [Attribute::NeighbourName, Attribute::NeighbourPort];
+    if let Some(state) = trouble(observation) {
+        return nothing(observation, &state, &attributes);
+    }
+    // The line below the last row is no rule of another table.
+    let is_end = |line: &&str| line.len() >= 40 && line.bytes().all(|byte| byte == b'-');
+    let without_end: Vec<&str> =
+        observation.stdout.lines().map(|line| if is_end(&line.trim_end()) { "" } else { line }).collect();
+    let Some(table) = Table::read(&without_end.join("\n"), 1, &[]) else {
+        let first = observation.stdout.lines().map(str::trim).find(|line| !line.is_empty());
+        return nothing(observation, &first.map_or(State::Empty, not_understood), &attributes);
     };
     let mut facts = Facts::of(observation);
     for row in table.rows() {

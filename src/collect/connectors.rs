@@ -168,6 +168,7 @@ impl Connector for SshConnector {
 }
 
 /// A connection over SSH: to a shell, or to the command line of a switch.
+#[allow(clippy::large_enum_variant, reason = "there is one for each connection, and it is not moved about")]
 #[derive(Debug)]
 pub enum SshLink {
     /// A POSIX shell.

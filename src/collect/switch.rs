@@ -150,9 +150,10 @@ impl<R: Remote> Link for SwitchLink<R> {
             let _ = sections.send(section).await;
             if late >= MOST_LATE || Instant::now() >= until {
                 let after = if late >= MOST_LATE { COMMAND_DEADLINE } else { BATCH_DEADLINE };
-                return Err(match answered {
-                    true => BatchError::TimedOut { begun: true, after, said: Text::new("") },
-                    false => BatchError::Silent { command: Text::new(&command), after },
+                return Err(if answered {
+                    BatchError::TimedOut { begun: true, after, said: Text::new("") }
+                } else {
+                    BatchError::Silent { command: Text::new(&command), after }
                 });
             }
         }

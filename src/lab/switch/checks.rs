@@ -60,17 +60,21 @@ fn seen(lab: &Lab) -> Site {
     for guest in &lab.guests {
         site = site.guest(guest.name(), &outputs(&by_shell(guest.as_ref(), linux::PROBES)));
     }
+    with_switches(site, lab).pair("pv-a", "pv-b").pair("hca-a", "hca-b")
+}
+
+fn with_switches(mut site: Site, lab: &Lab) -> Site {
     for switch in &lab.switches {
         let Kind::Switch(system) = switch.kind() else { panic!("a switch") };
         site = site.switch(switch.name(), system, &outputs(&by_command_line(switch.as_ref(), system)));
     }
-    site.pair("pv-a", "pv-b").pair("hca-a", "hca-b")
+    site
 }
 
 /// The lab after a minute, with what its switches counted in that.
 fn watched(lab: &Lab) -> Site {
     lab.at(10);
-    let before = seen(lab);
+    let before = with_switches(Site::new(), lab);
     lab.at(70);
     let mut after = seen(lab);
     for target in NAMES.map(TargetId::new) {

@@ -11,7 +11,6 @@ use rdmascope::fabric::series::CounterValue;
 use rdmascope::fabric::{
     Attribute, Entity, Observation, PortState, Report, Sample, SourceId, TargetId, Text, Timestamp,
 };
-use rdmascope::probe::Probe;
 use rdmascope::probe::dialect::sections::SectionReader;
 use rdmascope::probe::linux::PROBES;
 
@@ -44,12 +43,18 @@ pub fn reports(capture: &str, target: &str, second: i64) -> Vec<Report> {
     sections.extend(reader.feed_stdout(&read(&format!("{capture}.stdout.txt"))));
     assert!(reader.is_complete(), "the capture is whole");
     sections.sort_by_key(|section| section.index);
-    // Probes that are newer than the capture say nothing.
-    let captured = |probe: &&Probe| probe.sources.iter().all(|source| names.contains(&source.name));
     PROBES
         .iter()
-        .filter(captured)
         .map(|probe| {
+            // A probe that is younger than the capture was read and found nothing.
+            if !probe.sources.iter().all(|source| names.contains(&source.name)) {
+                return Report {
+                    target: TargetId::new(target),
+                    probe: SourceId::new(probe.name),
+                    observations: Vec::new(),
+                    facts: Vec::new(),
+                };
+            }
             let observations: Vec<Arc<Observation>> = probe
                 .sources
                 .iter()

@@ -37,7 +37,7 @@ fn is_bridge(name: &str) -> bool {
     let made_by_docker = name
         .strip_prefix("br-")
         .is_some_and(|rest| rest.len() == 12 && rest.bytes().all(|byte| byte.is_ascii_hexdigit()));
-    numbered.iter().any(|start| is_numbered(start)) || made_by_docker
+    numbered.iter().any(is_numbered) || made_by_docker
 }
 
 /// Interfaces of a guest that are up, each with its IPv4 addresses: `172.17.0.1/16`.
@@ -144,7 +144,7 @@ fn in_vain(
         own.iter().any(|(_, name, addresses)| name == word || addresses.iter().any(|address| covers(word, address)))
     };
     let words = setting.words();
-    if words.iter().any(|word| is_there(word)) {
+    if words.iter().any(is_there) {
         return None;
     }
     let by_ucx = parameter(scene, guest, "pml").is_some_and(|pml| pml.words() == ["ucx"]);

@@ -41,11 +41,7 @@ fn may_use_rc(scene: &Scene<'_>, guest: &TargetId) -> bool {
     let Some(setting) = variable(scene, guest, "UCX_TLS") else { return true };
     let names: Vec<&str> = setting.value.trim_start_matches('^').split(',').map(str::trim).collect();
     let is_rc = |name: &&str| matches!(*name, "rc" | "rc_v" | "rc_verbs" | "ib" | "all");
-    if setting.value.starts_with('^') {
-        !names.iter().any(|name| is_rc(name))
-    } else {
-        names.iter().any(|name| is_rc(name))
-    }
+    if setting.value.starts_with('^') { !names.iter().any(is_rc) } else { names.iter().any(is_rc) }
 }
 
 fn judged(scene: &Scene<'_>, guest: &TargetId, port: &Port) -> Judged {

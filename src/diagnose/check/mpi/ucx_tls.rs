@@ -138,7 +138,7 @@ impl Seen<'_> {
         let wires_up = |name: &&str| {
             matches!(*name, "ib" | "rc" | "rc_v" | "rc_x" | "tcp") || name.starts_with("ud") || name.starts_with("dc")
         };
-        if bare && !names.iter().any(|name| wires_up(name)) {
+        if bare && !names.iter().any(wires_up) {
             return self.warn(
                 format!("{guest}: {} lacks a transport for the wire-up", setting.written),
                 "RC connects from queue pair to queue pair and needs UD to agree on it; with rc_verbs or rc_mlx5 alone UCX says \

@@ -17,9 +17,8 @@ use super::mode::Mode;
 use super::prompt::Prompt;
 use super::raw::RawStore;
 use super::screen::{Panel, Screen};
-use crate::config::Declared;
-use crate::diagnose::check::Thresholds;
-use crate::diagnose::join::{Joined, join};
+use crate::diagnose::check::SiteSays;
+use crate::diagnose::join::{Joined, join_declared};
 use crate::fabric::{Fabric, SeriesStore, SlowStore, SourceId, TargetId, Text, Timestamp};
 
 /// What kind of machine a target is.
@@ -144,12 +143,9 @@ pub struct Options {
     pub offered: Offered,
     /// All settings with where they came from, for the settings overlay; in its order.
     pub settings: Vec<Started>,
-    /// The numbers in the rules of checks that the site set.
+    /// What the configuration says for the checks.
     #[serde(default)]
-    pub thresholds: Thresholds,
-    /// What only vCenter knows, as the administrator declared it.
-    #[serde(default)]
-    pub declared: Declared,
+    pub site: SiteSays,
 }
 
 impl Default for Options {
@@ -162,8 +158,7 @@ impl Default for Options {
             look: LookChoice::default(),
             offered: Offered::default(),
             settings: Vec::new(),
-            thresholds: Thresholds::default(),
-            declared: Declared::default(),
+            site: SiteSays::default(),
         }
     }
 }
@@ -300,7 +295,7 @@ impl Model {
 
     /// Which thing of one target is which thing of another.
     pub fn joined(&self) -> &Joined {
-        self.joined.get_or_init(|| Arc::new(join(&self.fabric, &self.order)))
+        self.joined.get_or_init(|| Arc::new(join_declared(&self.fabric, &self.order, &self.options.site.cables)))
     }
 
     /// What the checks say of what is known. It can be some seconds behind what was read.

@@ -9,8 +9,7 @@ use super::look::{LookChoice, Offered, Started};
 use super::message::Severity;
 use super::model::{Model, Target, TargetKind};
 use super::tree::Node;
-use crate::config::Declared;
-use crate::diagnose::check::Thresholds;
+use crate::diagnose::check::SiteSays;
 use crate::fabric::{TargetId, Text, Timestamp};
 
 /// What a configuration says.
@@ -24,12 +23,9 @@ pub struct Reconfigured {
     pub offered: Offered,
     /// All settings with where they came from.
     pub settings: Vec<Started>,
-    /// The numbers in the rules of checks that the site set.
+    /// What it says for the checks.
     #[serde(default)]
-    pub thresholds: Thresholds,
-    /// What only vCenter knows, as the administrator declared it.
-    #[serde(default)]
-    pub declared: Declared,
+    pub site: SiteSays,
     /// All targets, in order.
     pub order: Vec<TargetId>,
     /// The targets that are new or reached in another way than before.
@@ -56,8 +52,8 @@ pub fn apply(model: &mut Model, new: Reconfigured) -> Vec<Effect> {
     model.options.look = new.look;
     model.options.offered = new.offered;
     model.options.settings = new.settings;
-    model.options.thresholds = new.thresholds;
-    model.options.declared = new.declared;
+    model.options.site = new.site;
+    model.fabric_changed();
     model.unjudged = true;
     let mut effects = Vec::new();
     let mut told = Vec::new();
@@ -151,8 +147,7 @@ mod tests {
                 keymaps: vec![Text::new("default")],
             },
             settings: Vec::new(),
-            thresholds: Thresholds::default(),
-            declared: Declared::default(),
+            site: SiteSays::default(),
             order: order.iter().map(|name| id(name)).collect(),
             opened: opened.collect(),
             closed: closed.iter().map(|name| id(name)).collect(),

@@ -29,7 +29,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::config::{Configuration, Declared, Defect, Defects, Inventory, Rules, Settings, Target, Whence, target};
-use crate::diagnose::check::Thresholds;
+use crate::diagnose::check::{SiteSays, Thresholds};
+use crate::diagnose::join::cables;
 use crate::engine::openssh::HostResolver;
 use crate::engine::{rules, settings};
 use crate::fabric::text::clean_line;
@@ -125,6 +126,12 @@ impl Session {
         }
         let words = words.to_vec();
         Ok(Self { global: global.clone(), settings, inventory, rules, declared, thresholds, words, targets, library })
+    }
+
+    /// What the configuration says for the checks.
+    pub fn site(&self) -> SiteSays {
+        let (thresholds, declared) = (self.thresholds.clone(), self.declared.clone());
+        SiteSays { thresholds, declared, cables: cables(&self.inventory) }
     }
 
     /// Time between two samples.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::once::{Collected, System};
 use crate::app::Problem;
-use crate::config::{Declared, Kind};
-use crate::diagnose::check::{Examination, Given, MachineKind, Reached, Thresholds};
+use crate::config::Kind;
+use crate::diagnose::check::{Examination, Given, MachineKind, Reached, SiteSays};
 use crate::fabric::{Observation, ObservationRef, TargetId, Text, Timestamp};
 use crate::record::snapshot_file::NO_OUTPUT;
 
@@ -37,7 +37,7 @@ pub struct Examined {
 impl Examined {
     /// Takes in what was collected; `kinds` is what the inventory says of each target, in the same order; `says` is what the
     /// configuration says for the checks.
-    pub fn of(kinds: &[Option<Kind>], results: &[Collected], says: (Thresholds, Declared), now: Timestamp) -> Self {
+    pub fn of(kinds: &[Option<Kind>], results: &[Collected], says: SiteSays, now: Timestamp) -> Self {
         let kinds = || kinds.iter().copied().chain(std::iter::repeat(None));
         let reached: Vec<Reached> = results.iter().map(reached).collect();
         let given: Vec<Given<'_>> = results
@@ -53,7 +53,7 @@ impl Examined {
                 clock: result.clock,
             })
             .collect();
-        let examination = Examination::of(&given, says.0, says.1, now);
+        let examination = Examination::of(&given, says, now);
         let read = results.iter().flat_map(|result| &result.reports).flat_map(|report| &report.observations);
         let targets = results.iter().zip(kinds()).map(|(result, kind)| Fared {
             name: result.target.clone(),

@@ -17,6 +17,7 @@ pub(super) use findings::{is_news, judge};
 use super::model::Model;
 use crate::diagnose::cause::{Diagnosis, Found, diagnose};
 use crate::diagnose::check::{Scene, examine};
+use crate::diagnose::correlate::weigh;
 use crate::diagnose::path::Path;
 use crate::fabric::TargetId;
 
@@ -34,7 +35,9 @@ impl Diagnosed {
     pub fn of(model: &Model) -> Arc<Self> {
         scene::with(model, |scene| {
             let found = examine(scene);
-            Arc::new(Self { diagnosis: diagnose(found.clone(), &model.fabric), found })
+            let mut diagnosis = diagnose(found.clone(), &model.fabric);
+            weigh(scene, &mut diagnosis);
+            Arc::new(Self { diagnosis, found })
         })
     }
 }

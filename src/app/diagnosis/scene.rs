@@ -23,8 +23,8 @@ pub fn with<T>(model: &Model, look: impl FnOnce(&Scene<'_>) -> T) -> T {
         machines: &machines,
         pairs: &[],
         movements: &movements,
-        thresholds: &model.options.thresholds,
-        declared: &model.options.declared,
+        thresholds: &model.options.site.thresholds,
+        declared: &model.options.site.declared,
         now: model.now,
     };
     let pairs = pairs(&scene);

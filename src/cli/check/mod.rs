@@ -12,9 +12,10 @@ use std::time::Duration;
 use super::args::{CheckArguments, Format, Global, Grave};
 use super::lab::Subject;
 use super::{Exit, Failure, output};
-use crate::config::{Declared, Rules, Suppression};
+use crate::config::{Rules, Suppression};
 use crate::diagnose::cause::{Diagnosis, Found, diagnose};
-use crate::diagnose::check::{Lack, Thresholds};
+use crate::diagnose::check::{Lack, SiteSays};
+use crate::diagnose::correlate::weigh;
 use crate::diagnose::finding::Status;
 use crate::engine::examined::Examined;
 use crate::engine::once::{self, Collected, Once};
@@ -53,8 +54,7 @@ pub fn run(global: &Global, arguments: &CheckArguments) -> Result<Exit, Failure>
     };
     let session = &subject.session;
     let kinds: Vec<_> = session.targets.iter().map(|target| target.kind).collect();
-    let outcome =
-        Outcome::of(&kinds, &results, (session.thresholds.clone(), session.declared.clone()), &session.rules, at);
+    let outcome = Outcome::of(&kinds, &results, session.site(), &session.rules, at);
     let text = match global.format {
         Format::Json => output::json(&report::document(&outcome))?,
         Format::Junit => junit::document(&outcome, arguments.fail_on),
@@ -91,7 +91,7 @@ impl Outcome {
     fn of(
         kinds: &[Option<crate::config::Kind>],
         results: &[Collected],
-        says: (Thresholds, Declared),
+        says: SiteSays,
         rules: &Rules,
         at: Timestamp,
     ) -> Self {
@@ -109,7 +109,8 @@ impl Outcome {
                 None => found.push(one),
             }
         }
-        let diagnosis = diagnose(found, &examined.examination.fabric);
+        let mut diagnosis = diagnose(found, &examined.examination.fabric);
+        weigh(&examined.examination.scene(), &mut diagnosis);
         Self { at, examined, diagnosis, accepted, expired }
     }
 

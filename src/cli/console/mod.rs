@@ -198,8 +198,7 @@ fn model(session: &Session) -> Model {
         allow_changes: session.global.allow_changes,
         period: session.period(),
         settings: started::settings(session),
-        thresholds: session.thresholds.clone(),
-        declared: session.declared.clone(),
+        site: session.site(),
         ..model::Options::default()
     };
     Model::new(targets, options, Timestamp::now())

@@ -133,8 +133,7 @@ impl Configuration {
             look: crate::app::LookChoice::default(),
             offered: crate::app::Offered::default(),
             settings: Vec::new(),
-            thresholds: session.thresholds.clone(),
-            declared: session.declared.clone(),
+            site: session.site(),
             order: session.targets.iter().map(id).collect(),
             opened: opened
                 .into_iter()

@@ -7,10 +7,9 @@ use std::time::Duration;
 use super::examine;
 use super::scene::{Answers, Machine, MachineKind, Moved, Movements, Reached, Scene};
 use super::sight::DeviceKind;
-use super::thresholds::Thresholds;
-use crate::config::Declared;
+use super::site::SiteSays;
 use crate::diagnose::cause::Found;
-use crate::diagnose::join::{Joined, join};
+use crate::diagnose::join::{Joined, join_declared};
 use crate::fabric::{Attribute, Entity, EntityId, Fabric, Report, TargetId, Timestamp, Value};
 
 /// Of so many guests of a kind each is to talk to each; of more, each to the next one.
@@ -32,10 +31,8 @@ pub struct Examination {
     pub pairs: Vec<(TargetId, TargetId)>,
     /// Counters that were read twice.
     pub movements: Movements,
-    /// The numbers that the site set.
-    pub thresholds: Thresholds,
-    /// What only vCenter knows, as the administrator declared it.
-    pub declared: Declared,
+    /// What the site says of itself.
+    pub says: SiteSays,
     /// When it is.
     pub now: Timestamp,
 }
@@ -59,7 +56,7 @@ pub struct Given<'a> {
 
 impl Examination {
     /// Takes in what the targets gave, in their order.
-    pub fn of(given: &[Given<'_>], thresholds: Thresholds, declared: Declared, now: Timestamp) -> Self {
+    pub fn of(given: &[Given<'_>], says: SiteSays, now: Timestamp) -> Self {
         let mut fabric = Fabric::default();
         let mut machines = BTreeMap::new();
         let mut movements = Movements::default();
@@ -75,9 +72,8 @@ impl Examination {
             machines.insert(one.target.clone(), machine);
             order.push(one.target.clone());
         }
-        let joined = join(&fabric, &order);
-        let mut examination =
-            Self { fabric, joined, machines, pairs: Vec::new(), movements, thresholds, declared, now };
+        let joined = join_declared(&fabric, &order, &says.cables);
+        let mut examination = Self { fabric, joined, machines, pairs: Vec::new(), movements, says, now };
         examination.pairs = pairs(&examination.scene());
         examination
     }
@@ -90,8 +86,8 @@ impl Examination {
             machines: &self.machines,
             pairs: &self.pairs,
             movements: &self.movements,
-            thresholds: &self.thresholds,
-            declared: &self.declared,
+            thresholds: &self.says.thresholds,
+            declared: &self.says.declared,
             now: self.now,
         }
     }

@@ -10,6 +10,7 @@ mod judged;
 mod mpi;
 mod scene;
 mod sight;
+mod site;
 mod switch;
 #[cfg(test)]
 pub mod testing;
@@ -26,6 +27,7 @@ pub(in crate::diagnose) use guest::at_work;
 pub use judged::{Exhibit, Judged, Lack};
 pub use scene::{Answer, Answers, Machine, MachineKind, Moved, Movements, Reached, Scene};
 pub use sight::{DeviceKind, Port};
+pub use site::SiteSays;
 pub use thresholds::{Threshold, Thresholds};
 
 use super::cause::Found;

@@ -11,7 +11,7 @@ use super::{
 use crate::diagnose::cause::Found;
 use crate::diagnose::document::reading_of;
 use crate::diagnose::finding::Status;
-use crate::diagnose::join::{Declared, Joined, join_declared};
+use crate::diagnose::join::{Joined, NamedCable, join_declared};
 use crate::fabric::{
     EntityId, Fabric, Observation, ObservationRef, Outcome, Report, SourceId, TargetId, Text, Timestamp,
 };
@@ -88,7 +88,7 @@ pub struct Site {
     placement: crate::config::Declared,
     order: Vec<TargetId>,
     pairs: Vec<(TargetId, TargetId)>,
-    declared: Vec<Declared>,
+    declared: Vec<NamedCable>,
     raw: BTreeMap<ObservationRef, Arc<Observation>>,
     outputs: BTreeMap<TargetId, (&'static [Probe], BTreeMap<String, Kept>)>,
     count: u64,
@@ -163,7 +163,7 @@ impl Site {
     /// An inventory that says where an uplink of a host is plugged in.
     #[must_use]
     pub fn plugged(mut self, host: &str, uplink: &str, switch: &str, port: &str) -> Self {
-        self.declared.push(Declared {
+        self.declared.push(NamedCable {
             host: TargetId::new(host),
             uplink: uplink.to_owned(),
             switch: TargetId::new(switch),

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use crate::fabric::{Attribute, Entity, EntityId, Fabric, TargetId, Value};
 use crate::probe::esxi::address::PciAddress;
-pub use wire::{Declared, declared};
+pub use wire::{NamedCable, cables};
 
 /// What is said of counters of a host's RDMA device wherever they stand for a guest.
 pub const SHARED_COUNTERS: &str = "all VMs of this uplink";
@@ -203,7 +203,7 @@ pub fn join(fabric: &Fabric, targets: &[TargetId]) -> Joined {
 }
 
 /// The same, with the cables that the inventory names where no switch hears a host.
-pub fn join_declared(fabric: &Fabric, targets: &[TargetId], declared: &[Declared]) -> Joined {
+pub fn join_declared(fabric: &Fabric, targets: &[TargetId], declared: &[NamedCable]) -> Joined {
     let index = index::Index::of(fabric, targets);
     let view = View { fabric, index: &index };
     let mut joined = Joined::default();

@@ -428,7 +428,7 @@ fn switch(neighbours: &[(&str, &str, &str, &str)]) -> Report {
 }
 
 /// The site with a switch and with what the inventory says.
-fn plugged(neighbours: &[(&str, &str, &str, &str)], declared: &[Declared]) -> Joined {
+fn plugged(neighbours: &[(&str, &str, &str, &str)], declared: &[NamedCable]) -> Joined {
     let mut facts = host();
     facts.push((Entity::Uplink("vmnic4".into()), Attribute::HardwareAddress, text("ec:0d:9a:00:00:01")));
     facts.push((Entity::Host, Attribute::Hostname, text("esx01")));
@@ -440,8 +440,8 @@ fn plugged(neighbours: &[(&str, &str, &str, &str)], declared: &[Declared]) -> Jo
     join_declared(&fabric, &reports.map(|report| report.target), declared)
 }
 
-fn cable(port: &str) -> Declared {
-    Declared { host: "esx01".into(), uplink: "vmnic4".to_owned(), switch: "leaf1".into(), port: port.to_owned() }
+fn cable(port: &str) -> NamedCable {
+    NamedCable { host: "esx01".into(), uplink: "vmnic4".to_owned(), switch: "leaf1".into(), port: port.to_owned() }
 }
 
 /// The port that the chain of the PVRDMA adapter ends in, and the attributes that say so.

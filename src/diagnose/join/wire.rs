@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use super::{Basis, Cable, Gap, Joined, Link, LinkKind, View};
 use crate::config::Inventory;
 use crate::config::Kind;
@@ -11,8 +13,8 @@ use crate::probe::switch::names::{full_name, same_port};
 
 /// A cable that the inventory names: the links of a host, or of a guest that names its host, its uplink, its switch and the
 /// port there.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Declared {
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct NamedCable {
     /// The host.
     pub host: TargetId,
     /// Its uplink, `vmnic4`.
@@ -24,8 +26,8 @@ pub struct Declared {
 }
 
 /// The cables that an inventory names.
-pub fn declared(inventory: &Inventory) -> Vec<Declared> {
-    let mut all: Vec<Declared> = inventory
+pub fn cables(inventory: &Inventory) -> Vec<NamedCable> {
+    let mut all: Vec<NamedCable> = inventory
         .targets
         .iter()
         .filter_map(|target| {
@@ -34,7 +36,7 @@ pub fn declared(inventory: &Inventory) -> Vec<Declared> {
                 Some(Kind::Esxi) => &target.name,
                 _ => links.host.as_ref()?,
             };
-            Some(Declared {
+            Some(NamedCable {
                 host: TargetId::new(host),
                 uplink: links.uplink.clone()?,
                 switch: TargetId::new(links.switch.as_ref()?),
@@ -51,7 +53,7 @@ pub fn declared(inventory: &Inventory) -> Vec<Declared> {
 type Heard = (EntityId, Vec<Basis>);
 
 /// Leads every uplink of the chains on to its port.
-pub(super) fn lead_on(view: View<'_>, targets: &[TargetId], declared: &[Declared], joined: &mut Joined) {
+pub(super) fn lead_on(view: View<'_>, targets: &[TargetId], declared: &[NamedCable], joined: &mut Joined) {
     let ports: Vec<EntityId> = targets
         .iter()
         .flat_map(|target| {
@@ -125,7 +127,7 @@ fn carries_rdma(joined: &Joined, uplink: &EntityId) -> bool {
 }
 
 /// Why nothing says where an uplink is plugged in.
-fn gap(view: View<'_>, uplink: &EntityId, named: Option<&Declared>, are_read: bool) -> Gap {
+fn gap(view: View<'_>, uplink: &EntityId, named: Option<&NamedCable>, are_read: bool) -> Gap {
     let name = uplink.entity.name();
     let why = match named {
         Some(cable) if are_read => format!(
@@ -274,7 +276,7 @@ mod tests {
                 target("leaf1", Kind::Switch(SwitchSystem::Eos), Links::default()),
             ],
         };
-        let all = declared(&inventory);
+        let all = cables(&inventory);
         assert_eq!(all.len(), 1, "said twice, and once of no host: {all:?}");
         assert_eq!((all[0].host.as_str(), all[0].port.as_str()), ("esx01", "Et1"));
     }

@@ -44,9 +44,9 @@ mod software_rdma;
 mod swap_use;
 mod swappiness;
 mod transparent_hugepages;
+mod transport;
 mod verbs_abi;
 mod vf_state;
-mod transport;
 #[cfg(test)]
 pub(in crate::diagnose) use transport::tests::at_work;
 mod vlan_pair;

@@ -164,7 +164,7 @@ fn a_part_that_is_broken_is_passed_over_to_the_next_keyframe() {
         .into_iter()
         .find(|at| {
             let head = bytes.get(*at..*at + Head::BYTES).and_then(|head| Head::read(head.try_into().expect("a head")));
-            head.is_some_and(|head| head.from > second + 10 * SECOND)
+            head.is_some_and(|head| head.from > second + 10 * SECOND && head.packed > 8)
         })
         .expect("a chunk");
     bytes[middle + Head::BYTES + 3] ^= 0xff;

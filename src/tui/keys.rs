@@ -137,7 +137,7 @@ mod tests {
             Some(action("top")),
             "some terminals tell Shift with it"
         );
-        assert_eq!(keys.press(&map, Context::Tree, key(KeyCode::Char('x')), now), None);
+        assert_eq!(keys.press(&map, Context::Tree, key(KeyCode::Char('z')), now), None);
     }
 
     #[tokio::test(start_paused = true)]

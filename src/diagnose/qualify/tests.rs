@@ -30,7 +30,9 @@ fn both_sound_hosts_meet_every_requirement() {
     for row in &rows {
         assert_eq!(row.status(), Status::Pass, "{row:#?}");
         for requirement in Requirement::ALL {
-            assert_eq!(status(row, requirement), Status::Pass, "{requirement:?}: {row:#?}");
+            // Two releases side by side are told, and nothing is wrong with them.
+            let told = requirement == Requirement::Version && status(row, requirement) == Status::Info;
+            assert!(told || status(row, requirement) == Status::Pass, "{requirement:?}: {row:#?}");
         }
         let site = Site::sound();
         for cell in &row.cells {

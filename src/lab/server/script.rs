@@ -174,7 +174,7 @@ fn stream(text: &str) -> Option<Script> {
 /// The words of a change: those of which our own script is made.
 fn change(text: &str) -> Option<Script> {
     let line = text.lines().find_map(|line| line.strip_suffix(" </dev/null"))?;
-    [false, true].into_iter().find_map(|sudo| {
+    [true, false].into_iter().find_map(|sudo| {
         let line = if sudo { line.strip_prefix("sudo -n -- ")? } else { line };
         let words = shlex::split(line)?;
         (change_script(&words, sudo) == text).then_some(Script::Change { words, sudo })

@@ -9,6 +9,7 @@ pub fn without_rdma(site: Site, name: &str) -> Site {
         .with(name, says("linux.rdma-dev", "[]\n"))
         .with(name, says("linux.rdma-resources", "[]\n"))
         .with(name, says("linux.queue-pairs", "[]\n"))
+        .with(name, fails("linux.device-limits", 255, "No IB devices found\n"))
         .with(name, fails("linux.rdma-sysfs", 2, none))
         .with(
             name,

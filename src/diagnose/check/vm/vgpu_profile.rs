@@ -73,7 +73,8 @@ mod tests {
 
     /// gpu-a with a share of a GPU in the place of the whole.
     fn shared(profile: &str) -> Site {
-        let site = Site::sound();
+        // The host shares its graphics devices, as a vGPU needs it.
+        let site = Site::sound().replacing("esx01", "esxi.graphics-devices", "Type: Basic", "Type: SharedPassthru");
         let backing = "(vim.vm.device.VirtualPCIPassthrough.DeviceBackingInfo) {";
         let share =
             format!("(vim.vm.device.VirtualPCIPassthrough.VmiopBackingInfo) {{\n               vgpu = {profile},");

@@ -55,9 +55,9 @@ fn a_copy_to_a_terminal_that_is_full_goes_out_whole_before_the_next_frame() {
 fn another_look_is_in_force_at_once_and_one_that_is_not_here_is_told() {
     on_virtual_time(async {
         let bench = Bench::start(Pace::NORMAL);
-        bench.keys("x+x");
+        bench.keys("z+z");
         bench.settle().await;
-        assert_eq!(bench.shared.noted(), ["enter", "zoom-in", "down"], "x means something after the change only");
+        assert_eq!(bench.shared.noted(), ["enter", "zoom-in", "down"], "z means something after the change only");
         bench.keys("-");
         bench.settle().await;
         assert_eq!(bench.shared.noted(), ["zoom-out", "there is no theme \"neon\" here"]);

@@ -155,7 +155,7 @@ fn a_cut_or_broken_end_is_left_out_with_a_sentence() {
 
 #[test]
 fn a_part_that_is_broken_is_passed_over_to_the_next_keyframe() {
-    let mut bytes = recorded(&messages(400));
+    let mut bytes = recorded(&messages(900));
     let mut recording = open(&bytes).expect("a recording");
     let (second, third) = (recording.begins(2), recording.begins(3));
     assert!(third > second + 20 * SECOND);

@@ -253,7 +253,7 @@ impl Bench {
         let terminal = FakeTerminal { shared: Rc::clone(&shared), typed: Rc::new(RefCell::new(events)) };
         let mut looks = Looks::embedded(&actions()).expect("valid");
         let keys = Keymap::embedded(&actions()).expect("valid");
-        looks.add_keymap("other", keys.with("o", "[global]\n\"x\" = \"down\"\n", &actions()).expect("valid"));
+        looks.add_keymap("other", keys.with("o", "[global]\n\"z\" = \"down\"\n", &actions()).expect("valid"));
         let low_bandwidth = pace == Pace::LOW_BANDWIDTH;
         let wished = LookChoice { glyphs: GlyphSet::Ascii, low_bandwidth, ..LookChoice::default() };
         let (look, _) = Look::new(Arc::new(looks), &wished, true);

@@ -99,18 +99,9 @@ impl Outcome {
         let today = at.to_zoned_datetime(jiff::tz::TimeZone::UTC).date();
         let (in_force, expired): (Vec<_>, Vec<_>) =
             rules.suppressions.iter().cloned().partition(|suppression| suppression.holds(today));
-        // What is accepted is taken out before causes are sought: it hides itself, and nothing that it would explain.
-        let (mut accepted, mut found) = (Vec::new(), Vec::new());
-        for one in examined.examination.examine() {
-            let target = one.judged.subject.target.as_str();
-            let by = in_force.iter().find(|suppression| suppression.is_for(one.check.id, target));
-            match by.filter(|_| one.judged.status != Status::Pass) {
-                Some(by) => accepted.push(Accepted { found: one, by: by.clone() }),
-                None => found.push(one),
-            }
-        }
-        let mut diagnosis = diagnose(found, &examined.examination.fabric);
+        let mut diagnosis = diagnose(examined.examination.examine(), &examined.examination.fabric);
         weigh(&examined.examination.scene(), &mut diagnosis);
+        let accepted = accept(&mut diagnosis, &in_force);
         Self { at, examined, diagnosis, accepted, expired }
     }
 
@@ -134,6 +125,34 @@ impl Outcome {
             Exit::Done
         }
     }
+}
+
+/// Takes out what the site accepts: causes with all that they explain, and other findings by themselves.
+fn accept(diagnosis: &mut Diagnosis, in_force: &[Suppression]) -> Vec<Accepted> {
+    let mut accepted = Vec::new();
+    let by = |found: &Found| {
+        let target = found.judged.subject.target.as_str();
+        let of = |suppression: &&Suppression| suppression.is_for(found.check.id, target);
+        in_force.iter().find(of).filter(|_| found.judged.status != Status::Pass).cloned()
+    };
+    let mut take = |found: &Found| match by(found) {
+        Some(by) => {
+            accepted.push(Accepted { found: found.clone(), by });
+            true
+        }
+        None => false,
+    };
+    diagnosis.rest.retain(|found| !take(found));
+    for cause in &mut diagnosis.causes {
+        cause.symptoms.retain(|found| !take(found));
+    }
+    diagnosis.causes.retain(|cause| {
+        let Some(by) = by(&cause.found) else { return true };
+        let all = std::iter::once(&cause.found).chain(&cause.symptoms);
+        accepted.extend(all.map(|found| Accepted { found: found.clone(), by: by.clone() }));
+        false
+    });
+    accepted
 }
 
 fn is_grave(status: Status, fail_on: Grave) -> bool {

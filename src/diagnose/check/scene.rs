@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::thresholds::Thresholds;
 use crate::config::Declared;
 use crate::diagnose::join::Joined;
+use crate::fabric::observation::is_permission_error;
 use crate::fabric::{EntityId, Fabric, Observation, Outcome, SourceId, TargetId, Text, Timestamp};
 
 /// What a target is.
@@ -38,6 +39,8 @@ pub enum Answer {
     Read,
     /// Its program is not installed there.
     NotInstalled,
+    /// This login may not read it, in its own words.
+    NotPermitted(Text),
     /// It failed, in its own words.
     Failed(Text),
 }
@@ -75,7 +78,8 @@ impl Answers {
                 let mut lines = observation.stderr.lines().chain(observation.stdout.lines()).map(str::trim);
                 let said = lines.find(|line| !line.is_empty()).map(str::to_owned);
                 let silent = || format!("ended with status {status} and said nothing");
-                Answer::Failed(Text::new(&said.unwrap_or_else(silent)))
+                let said = Text::new(&said.unwrap_or_else(silent));
+                if is_permission_error(&observation.stderr) { Answer::NotPermitted(said) } else { Answer::Failed(said) }
             }
             Outcome::TimedOut => Answer::Failed(Text::new("no answer before its deadline")),
             Outcome::Cut => Answer::Failed(Text::new("the answer was cut off before its end")),

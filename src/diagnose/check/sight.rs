@@ -120,6 +120,9 @@ impl<'a> Scene<'a> {
             Some(Answer::NotInstalled) => {
                 Some((Lack::NotObservable, format!("{source} needs a program that {target} lacks")))
             }
+            Some(Answer::NotPermitted(why)) => {
+                Some((Lack::NotObservable, format!("{source} needs more privilege on {target}: {why}")))
+            }
             Some(Answer::Failed(why)) => Some((Lack::ProbeFailed, format!("{source} failed on {target}: {why}"))),
             None => Some(self.silence(target)),
         }

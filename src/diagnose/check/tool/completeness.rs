@@ -1,7 +1,6 @@
 //! What a target did not answer, so that nobody trusts a picture with holes.
 
 use crate::diagnose::check::{Answer, Check, Judged, MachineKind, Reached, Scene, Source};
-use crate::fabric::observation::is_permission_error;
 use crate::fabric::{Entity, EntityId, TargetId};
 
 /// Every target answered what it was asked.
@@ -45,12 +44,11 @@ fn of_target(scene: &Scene<'_>, target: &TargetId) -> Option<Judged> {
         .0
         .iter()
         .filter_map(|(source, answer)| match answer {
-            // What the login may not see is no failure; another check tells it.
-            Answer::Failed(why) if is_permission_error(why.as_str()) => None,
             // A file that is not there is an answer.
             Answer::Failed(why) if why.as_str().contains("No such file or directory") => None,
             Answer::Failed(why) => Some((source.as_str(), why.as_str())),
-            Answer::Read | Answer::NotInstalled => None,
+            // What the login may not see is no failure; another check tells it.
+            Answer::Read | Answer::NotInstalled | Answer::NotPermitted(_) => None,
         })
         .collect();
     if failed.is_empty() {

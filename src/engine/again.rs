@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 use crate::collect::governor;
 use crate::collect::link::Link;
 use crate::collect::rounds::{self, Sequence};
-use crate::fabric::{Outcome, Report, TargetId, Timestamp};
+use crate::fabric::{Entity, Fact, Outcome, Report, TargetId, Timestamp};
 use crate::probe::{Pace, Probe, Read, Rhythm, Source, Word};
 
 /// The clock of a target, in seconds since 1970. A `date` that knows no parts of a second prints their letter, or nothing.
@@ -35,7 +35,8 @@ pub async fn counters<L: Link>(
     first: &[Report],
     after: Duration,
 ) -> Vec<Report> {
-    let counting: Vec<&Probe> = probes.iter().filter(|probe| probe.counts()).collect();
+    let counting: Vec<&Probe> =
+        probes.iter().filter(|probe| probe.counts() || counts_on_a_switch(probe, first)).collect();
     let read = first.iter().filter(|report| counting.iter().any(|probe| probe.name == report.probe.as_str()));
     let newest = read.flat_map(|report| &report.observations).map(|observation| observation.at).max();
     let Some(newest) = newest else { return Vec::new() };
@@ -63,6 +64,13 @@ pub async fn counters<L: Link>(
     };
     let ((), reports) = tokio::join!(reading, gathering);
     reports
+}
+
+/// True for what a switch prints with counters among its states: reading it again costs one command.
+fn counts_on_a_switch(probe: &Probe, first: &[Report]) -> bool {
+    let is_counter = |fact: &Fact| matches!(fact.entity, Entity::Counter { .. });
+    crate::probe::switch::source(probe.name).is_some()
+        && first.iter().any(|report| report.probe.as_str() == probe.name && report.facts.iter().any(is_counter))
 }
 
 /// By how many milliseconds the clock of a target is ahead of ours, and by how much that may be wrong: half of the way there

@@ -12,7 +12,7 @@ use crate::fabric::{Entity, Fact, Outcome, Report, TargetId, Timestamp};
 use crate::probe::{Pace, Probe, Read, Rhythm, Source, Word};
 
 /// The clock of a target, in seconds since 1970. A `date` that knows no parts of a second prints their letter, or nothing.
-const CLOCK: Probe = Probe {
+pub const CLOCK: Probe = Probe {
     name: "engine.clock",
     title: "clock",
     privilege_adds: "",

@@ -16,4 +16,5 @@ pub mod settings;
 pub mod targets;
 pub mod vmx_file;
 
+pub use again::CLOCK;
 pub use change::{audit, audit_path};

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use crate::engine::CLOCK;
 use crate::probe::dialect::posix::{change_script, compile, marker};
 use crate::probe::linux::stream;
 use crate::probe::{Probe, Read, Source, esxi, linux};
@@ -91,7 +92,8 @@ static KNOWN: LazyLock<BTreeMap<String, Read>> = LazyLock::new(|| {
 
 /// All probes of the program.
 fn probes() -> impl Iterator<Item = &'static Probe> {
-    linux::PROBES.iter().chain(esxi::PROBES)
+    // Counters are read a second time by commands that look once, and so is the clock.
+    linux::PROBES.iter().chain(esxi::PROBES).chain([&linux::statistics::PROBE, &CLOCK])
 }
 
 /// The piece of script that one source becomes.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rdmascope::diagnose::cause::diagnose;
-use rdmascope::diagnose::check::{Examination, Given, MachineKind, Reached, Thresholds};
+use rdmascope::diagnose::check::{Examination, Given, MachineKind, Reached, SiteSays};
 use rdmascope::fabric::{Observation, Outcome, Report, SourceId, TargetId, Timestamp};
 use rdmascope::probe::{Probe, esxi, linux};
 
@@ -113,7 +113,7 @@ fn examination() -> Examination {
             clock: Some((3, 1)),
         })
         .collect();
-    let examination = Examination::of(&given, Thresholds::default(), Timestamp::UNIX_EPOCH);
+    let examination = Examination::of(&given, SiteSays::default(), Timestamp::UNIX_EPOCH);
     assert_eq!(examination.machines.len(), TARGETS);
     assert!(
         examination.joined.pairs.len() > TARGETS / 2,

@@ -14,7 +14,7 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rdmascope::diagnose::cause::{Diagnosis, Found, diagnose};
-use rdmascope::diagnose::check::by_id;
+use rdmascope::diagnose::check::{SiteSays, by_id};
 use rdmascope::diagnose::document::finding;
 use rdmascope::diagnose::finding::Status;
 use rdmascope::engine::examined::Examined;
@@ -44,7 +44,7 @@ fn looked_at(scenario: &'static Scenario, seed: u64) -> (Examined, Diagnosis) {
     let Once::Collected(results) = collect_once(lab.plans(), &plan::Options::of_check(AGAIN)).expect("threads") else {
         panic!("nobody interrupts it");
     };
-    let examined = Examined::of(&kinds, &results, Default::default(), Timestamp::now());
+    let examined = Examined::of(&kinds, &results, SiteSays::default(), Timestamp::now());
     let diagnosis = diagnose(examined.examination.examine(), &examined.examination.fabric);
     (examined, diagnosis)
 }
@@ -149,8 +149,9 @@ fn a_target_that_cannot_be_read_is_told_and_nothing_is_claimed_of_it() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Faults that take other faults out of sight where both are on one host.
-const HIDING: [&str; 3] = ["hca-passthrough", "vm-moved", "hostd-dead"];
+/// Faults that take other faults out of sight where both are on one host
+/// (of two uplinks nobody can tell which one carries a VM, and so which port of which switch is on its way)
+const HIDING: [&str; 4] = ["hca-passthrough", "vm-moved", "hostd-dead", "two-uplinks"];
 
 /// A scenario with the faults of two, drawn from a seed.
 fn mixed(seed: u64) -> Option<(&'static Scenario, [&'static Scenario; 2])> {
@@ -160,6 +161,7 @@ fn mixed(seed: u64) -> Option<(&'static Scenario, [&'static Scenario; 2])> {
     let [one, other] = both[..] else { return None };
     let mut mixed = Scenario::clone(one);
     mixed.name = format!("{} and {}", one.name, other.name);
+    mixed.switches |= other.switches;
     mixed.faults.extend(other.faults.iter().cloned());
     mixed.expected_causes.extend(other.expected_causes.iter().cloned());
     Some((Box::leak(Box::new(mixed)), [one, other]))
@@ -181,6 +183,8 @@ fn of_two_faults_both_are_found() {
         let found: BTreeSet<&str> =
             diagnosis.findings().filter(|found| found.is_trouble()).map(|found| found.check.id).collect();
         let hidden = both.iter().any(|one| HIDING.contains(&one.name.as_str()));
+        // Where the reason is out of sight, what it does to others stands alone.
+        wrong.retain(|what| !hidden || !what.starts_with("another failure"));
         for one in both.iter().filter(|_| !hidden) {
             if !one.expected_causes.iter().any(|cause| found.contains(cause.as_str())) {
                 wrong.push(format!("{} is not found: {}", one.name, causes(&diagnosis)));

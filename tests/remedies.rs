@@ -17,7 +17,7 @@ use rdmascope::record::audit::Audit;
 use tokio::sync::mpsc;
 
 /// How long anything may take before it is a failure.
-const DEADLINE: Duration = Duration::from_secs(120);
+const DEADLINE: Duration = Duration::from_mins(2);
 
 /// A console without a screen on the lab in a scenario.
 struct Bench {

@@ -83,7 +83,7 @@ pub fn selected(model: &Model, whole: bool) -> Result<Selected, &'static str> {
         }
         Some(Overlay::Change { .. }) => {
             let change = model.change.as_ref().ok_or("no remedy is shown")?;
-            let steps: Vec<String> = change.steps().iter().map(|step| step.shown()).collect();
+            let steps: Vec<String> = change.steps().iter().map(super::super::diagnose::remedy::Step::shown).collect();
             (CopyText::lines(steps.iter().map(String::as_str)), "remedy")
         }
         Some(Overlay::Help { .. } | Overlay::Palette(_)) => return Err("nothing is selected in this list"),

@@ -16,7 +16,7 @@ use crate::probe::Probe;
 use crate::probe::dialect::posix::quote;
 
 /// How long one command that changes something may take.
-pub const COMMAND_DEADLINE: Duration = Duration::from_secs(60);
+pub const COMMAND_DEADLINE: Duration = Duration::from_mins(1);
 
 /// How many requests may wait; there is one change at a time.
 pub const WAITING: usize = 1;

@@ -60,13 +60,12 @@ pub async fn step(
                 commands: commands.iter().map(shown).collect(),
                 results,
             };
-            let news = match noted(audit.as_ref(), &entry("begin", Vec::new())) {
-                Err(why) => ChangeNews::Refused(why),
-                Ok(()) => {
-                    let count = u32::try_from(commands.len()).unwrap_or(u32::MAX);
-                    let deadline = COMMAND_DEADLINE.saturating_mul(count).saturating_add(GRACE);
-                    ask(What::Run(commands.clone()), deadline, requests).await.unwrap_or_else(ChangeNews::Refused)
-                }
+            let news = if let Err(why) = noted(audit.as_ref(), &entry("begin", Vec::new())) {
+                ChangeNews::Refused(why)
+            } else {
+                let count = u32::try_from(commands.len()).unwrap_or(u32::MAX);
+                let deadline = COMMAND_DEADLINE.saturating_mul(count).saturating_add(GRACE);
+                ask(What::Run(commands.clone()), deadline, requests).await.unwrap_or_else(ChangeNews::Refused)
             };
             let results = match &news {
                 ChangeNews::Ran(ran) => {

@@ -443,41 +443,6 @@ fn what_a_driver_does_not_publish_is_no_difference_and_not_available_is_one() {
 }
 
 #[test]
-fn what_calls_for_attention_is_told_in_the_tree_the_header_and_the_events() {
-    let mut model = twins();
-    let word = |model: &Model| {
-        let row = tree::rows(model).into_iter().find(|row| row.label == "esx02").expect("a row");
-        (row.condition.word, row.condition.gravity)
-    };
-    assert_eq!(word(&model), ("ok".to_owned(), Gravity::Good));
-    tell(&mut model, "esx02", "esxi.vms", "", other_vm());
-    update(&mut model, Message::Clock(at(3)));
-    assert_eq!(word(&model), ("! 1 finding".to_owned(), Gravity::Bad));
-    assert!(shown(&mut model, 80, 24).lines().next().is_some_and(|header| header.contains("1 FINDING")));
-    let told = |model: &Model| -> Vec<(Severity, String)> {
-        let esx02 = Some(TargetId::new("esx02"));
-        let events = model.events.iter().filter(|event| event.target == esx02);
-        events
-            .filter(|event| event.text.contains("PVRDMAVmknic is"))
-            .map(|event| (event.severity, event.text.clone()))
-            .collect()
-    };
-    let [(Severity::Error, text)] = &told(&model)[..] else { panic!("{:?}", told(&model)) };
-    assert!(text.starts_with("attention: tagged adapter: none"), "{text}");
-    let evidence = model.events.iter().rev().find_map(|event| event.evidence.clone());
-    assert_eq!(evidence.expect("what it was read from").source.as_str(), "esxi.test");
-    // It is told once, and that it is over.
-    tell(&mut model, "esx02", "esxi.vms", "", other_vm());
-    update(&mut model, Message::Clock(at(4)));
-    assert_eq!(told(&model).len(), 1);
-    tell(&mut model, "esx02", "esxi.test", "", host_facts(true));
-    update(&mut model, Message::Clock(at(5)));
-    assert_eq!(word(&model), ("ok".to_owned(), Gravity::Good));
-    let [_, (Severity::Info, over)] = &told(&model)[..] else { panic!("{:?}", told(&model)) };
-    assert!(over.starts_with("no longer: tagged adapter"), "{over}");
-}
-
-#[test]
 fn a_host_that_is_read_for_the_first_time_is_judged_by_nothing_that_was_not_read() {
     let mut model = twins();
     let second = Entity::RdmaDevice("vmrdma1".into());

@@ -37,7 +37,7 @@ impl Diagnosed {
             let found = examine(scene);
             let mut diagnosis = diagnose(found.clone(), &model.fabric);
             weigh(scene, &mut diagnosis);
-            Arc::new(Self { diagnosis, found })
+            Arc::new(Self { found, diagnosis })
         })
     }
 }

@@ -1,5 +1,6 @@
 //! The diagnosis of the console: when it is made, what it tells, and what the panels make of it.
 
+use super::super::condition::{self, Gravity};
 use super::super::connection::Connection;
 use super::super::message::{Message, Severity};
 use super::super::model::{Model, Options, Target, TargetKind};
@@ -47,6 +48,9 @@ fn a_cause_is_told_when_it_comes_and_when_it_goes_and_stands_in_the_tree_meanwhi
     update(&mut model, Message::Clock(second(6)));
     let told = model.targets[&esx02].findings.values().next().expect("a finding");
     assert!(told.severity == Severity::Error && told.text.contains("pvrdma"), "{told:?}");
+    let condition = condition::of_target(&model, &esx02);
+    assert_eq!((condition.word.as_str(), condition.gravity), ("! 1 finding", Gravity::Bad));
+    assert_eq!(condition::tally(&model).findings, 1);
     let event = model.events.iter().last().expect("an event");
     assert!(event.text.starts_with("attention: ") && event.line > 0 && event.evidence.is_some(), "{event:?}");
     read(&mut model, &Site::sound().with("esx02", says("esxi.firewall-rulesets", OPEN)), 8);

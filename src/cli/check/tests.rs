@@ -78,7 +78,7 @@ fn outcome(results: &[Collected], configuration: &str) -> Outcome {
     let rules = Configuration::parse("c.toml", configuration).expect("a configuration").rules;
     let kinds = vec![None::<Kind>; results.len()];
     let at: Timestamp = "2026-11-30T07:00:00Z".parse().expect("a time");
-    let mut outcome = Outcome::of(&kinds, results, Default::default(), &rules, at);
+    let mut outcome = Outcome::of(&kinds, results, SiteSays::default(), &rules, at);
     let ours = |found: &Found| found.check.id == "host.pvrdma-ruleset";
     outcome.diagnosis.causes.retain(|cause| ours(&cause.found));
     outcome.diagnosis.causes.iter_mut().for_each(|cause| cause.symptoms.clear());

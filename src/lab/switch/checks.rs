@@ -39,7 +39,7 @@ fn by_command_line(machine: &dyn Machine, system: SwitchSystem) -> Vec<Printed> 
     printed.collect()
 }
 
-fn output<'a>((source, stdout, stderr, status): &'a Printed) -> Output<'a> {
+fn output((source, stdout, stderr, status): &Printed) -> Output<'_> {
     if *status == 0 || !stdout.is_empty() {
         says(source, stdout)
     } else {
@@ -124,11 +124,11 @@ fn each_trouble_is_found_by_its_own_check_and_by_no_other_of_switches() {
         (SwitchTrouble::NoVlan, "switch.vlan"),
         (SwitchTrouble::Errors, "switch.errors"),
     ] {
-        for index in 0..2 {
+        for (index, name) in NAMES.iter().enumerate() {
             let lab = Lab::new(7);
             lab.switches[index].suffer(Trouble::Switch(trouble), true);
             let site = watched(&lab);
-            assert_eq!(wrong(&site, "switch."), BTreeSet::from([check.to_owned()]), "{trouble:?} of {}", NAMES[index]);
+            assert_eq!(wrong(&site, "switch."), BTreeSet::from([check.to_owned()]), "{trouble:?} of {name}");
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::fabric::{Outcome, Report, TargetId};
 use crate::lab::{Delays, Lab, Options, Timing, scenario};
 use crate::probe::switch::SwitchSystem;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn lab(delays: Delays) -> Lab {
     let scenario = Some(scenario::by_name("data-centre").expect("it is there"));
@@ -59,7 +59,6 @@ fn a_slow_switch_is_read_one_command_after_the_other() {
     let began = Instant::now();
     let collected = read(&lab);
     let took = began.elapsed();
-    println!("both switches at 180 ms a command: {} ms", took.as_millis());
     assert!(collected.iter().all(|collected| collected.incomplete.is_none()));
     let most = SwitchSystem::Eos.probes().len().max(SwitchSystem::NxOs.probes().len());
     assert!(took >= super::TAKES * u32::try_from(most).expect("few"), "{took:?}: one at a time");

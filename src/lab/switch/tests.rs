@@ -176,11 +176,11 @@ fn each_trouble_shows_where_it_strikes_and_ends_without_a_trace() {
         (Errors, &[]),
     ];
     for seed in 0..3 {
-        for index in 0..2 {
+        for (index, uplink) in UPLINKS.iter().enumerate() {
             for (trouble, changes) in expected {
                 let site = Site::new(seed);
                 let before = site.seen(index);
-                let port = before.port_of(UPLINKS[index]);
+                let port = before.port_of(uplink);
                 site.switches[index].suffer(Trouble::Switch(*trouble), true);
                 let during = site.seen(index).settings();
                 let mut is_seen = false;

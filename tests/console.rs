@@ -66,12 +66,14 @@ fn the_palette_lists_panels_and_targets_first_and_narrows_as_one_types() {
     assert_eq!(context(&model), Context::Palette);
     let all = titles(&model);
     assert_eq!(
-        all[..8],
+        all[..10],
         [
+            "panel-path",
             "panel-host",
             "panel-vm",
             "panel-guest",
             "panel-live",
+            "panel-wizard",
             "panel-events",
             "go to softroce1",
             "go to softroce1-lab",
@@ -86,7 +88,7 @@ fn the_palette_lists_panels_and_targets_first_and_narrows_as_one_types() {
     assert!(model.screen.editing.is_none());
     act(&mut model, &["palette"]);
     assert_eq!(titles(&model)[0], "go to softroce1-lab", "what was used lately comes first");
-    act(&mut model, &["down", "down", "down", "palette-run"]);
+    act(&mut model, &["down", "down", "down", "down", "palette-run"]);
     assert_eq!(model.screen.panel, Panel::GuestLink);
     act(&mut model, &["palette"]);
     assert_eq!(titles(&model)[..2], ["panel-guest", "go to softroce1-lab"]);
@@ -96,7 +98,7 @@ fn the_palette_lists_panels_and_targets_first_and_narrows_as_one_types() {
 fn what_makes_no_sense_now_comes_last_and_says_why() {
     let mut model = running();
     act(&mut model, &["palette"]);
-    type_in(&mut model, "next-m");
+    type_in(&mut model, "next-ma");
     let found = palette::found(&model);
     let refusals: Vec<_> = found.iter().map(|found| (&*found.entry.title, found.entry.refusal.as_deref())).collect();
     let no_mark = ("next-mark", Some("no mark was put yet"));

@@ -153,7 +153,8 @@ pub fn pairs(scene: &Scene<'_>) -> Vec<(TargetId, TargetId)> {
     for guests in groups.values() {
         for (place, one) in guests.iter().enumerate() {
             let others = if guests.len() <= MOST_PAIRED { guests.len() } else { (place + 2).min(guests.len()) };
-            pairs.extend(guests[place + 1..others].iter().map(|other| ((*one).clone(), (*other).clone())));
+            let others = guests[place + 1..others].iter().filter(|other| !scene.is_same_machine(one, other));
+            pairs.extend(others.map(|other| ((*one).clone(), (*other).clone())));
         }
     }
     pairs.into_iter().collect()

@@ -202,6 +202,14 @@ impl<'a> Scene<'a> {
         way
     }
 
+    /// True if two targets are one machine under two logins: clones share a machine id, and a boot has an id of its own.
+    pub fn is_same_machine(&self, one: &TargetId, other: &TargetId) -> bool {
+        [Attribute::MachineId, Attribute::BootId].into_iter().all(|attribute| {
+            let of = |target: &TargetId| self.value(&EntityId::new(target, Entity::Guest), attribute);
+            of(one).is_some() && of(one) == of(other)
+        })
+    }
+
     /// The host on which a guest runs, where the join knows it.
     pub fn host_of(&self, guest: &TargetId) -> Option<&'a TargetId> {
         self.joined.vm_of(guest).map(|vm| &vm.target)

@@ -36,7 +36,8 @@ fn judge_port(scene: &Scene<'_>, port: &Port, all: &[Port]) -> Option<Judged> {
     let name = netdev.entity.name();
     let addresses = ask::addresses(scene, netdev);
     if let Some((address, _)) = addresses.first() {
-        let twin = all.iter().filter(|other| other.id.target != *guest).find_map(|other| {
+        let is_other = |other: &&Port| other.id.target != *guest && !scene.is_same_machine(&other.id.target, guest);
+        let twin = all.iter().filter(is_other).find_map(|other| {
             let netdev = other.netdev.as_ref()?;
             let shared =
                 ask::addresses(scene, netdev).iter().any(|(theirs, _)| addresses.iter().any(|(own, _)| own == theirs));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rdmascope::app::condition::Gravity;
 use rdmascope::app::table;
-use rdmascope::app::{Effect, Message, Model, Severity, host_binding, tree, update};
+use rdmascope::app::{Effect, Message, Model, host_binding, tree, update};
 use rdmascope::fabric::{Attribute as A, Entity, Observation, Report, SourceId, State, TargetId, Text, Value};
 
 use rdmascope::probe::esxi::PROBES;

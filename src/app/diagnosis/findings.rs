@@ -11,7 +11,7 @@ use super::super::message::Severity;
 use super::super::model::Model;
 use crate::diagnose::cause::Cause;
 use crate::diagnose::document::reading_of;
-use crate::diagnose::finding::Status;
+use crate::diagnose::finding::{Confidence, Status};
 use crate::fabric::attribute::Class;
 use crate::fabric::{Change, EntityId, TargetId};
 
@@ -45,6 +45,10 @@ fn of_causes(model: &Model) -> BTreeMap<TargetId, BTreeMap<String, Told>> {
     let mut told: BTreeMap<TargetId, BTreeMap<String, Told>> = BTreeMap::new();
     for cause in &model.diagnosed().diagnosis.causes {
         let judged = &cause.found.judged;
+        // What is no more than possible, and no failure, stands in *Wizard*; it raises no alarm.
+        if judged.status == Status::Warn && judged.confidence == Confidence::Possible {
+            continue;
+        }
         let severity = if judged.status == Status::Fail { Severity::Error } else { Severity::Warning };
         let finding = Finding { severity, text: judged.title.clone() };
         let key = format!("{} {}", cause.found.check.id, judged.subject.entity);

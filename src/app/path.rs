@@ -1,5 +1,7 @@
 //! The *Path* panel: the way from the selected guest to another one, hop by hop, and the transport they use.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::condition::Gravity;
@@ -67,7 +69,7 @@ pub fn next_end(model: &mut Model) {
 }
 
 /// The way that is shown, if there are two ends.
-pub fn shown_path(model: &Model) -> Option<Path> {
+pub fn shown_path(model: &Model) -> Option<Arc<Path>> {
     let (one, other) = ends(model)?;
     Some(diagnosis::path(model, &one, &other))
 }

@@ -7,7 +7,8 @@ mod scene;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub use causes::{gravity, name, rows as cause_rows, selected_cause, shown};
 
@@ -22,12 +23,14 @@ use crate::diagnose::path::Path;
 use crate::fabric::TargetId;
 
 /// What all checks said at one time.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Diagnosed {
     /// All of it, in the order of the catalogue.
     pub found: Vec<Found>,
     /// The same as causes with their symptoms, and the rest.
     pub diagnosis: Diagnosis,
+    /// Ways between guests that were asked for since.
+    paths: Mutex<BTreeMap<(TargetId, TargetId), Arc<Path>>>,
 }
 
 impl Diagnosed {
@@ -37,13 +40,18 @@ impl Diagnosed {
             let found = examine(scene);
             let mut diagnosis = diagnose(found.clone(), &model.fabric);
             weigh(scene, &mut diagnosis);
-            Arc::new(Self { found, diagnosis })
+            Arc::new(Self { found, diagnosis, paths: Mutex::default() })
         })
     }
 }
 
-/// The way between two guests as it stands now.
-pub fn path(model: &Model, one: &TargetId, other: &TargetId) -> Path {
+/// The way between two guests as it stood when the checks ran last: it is drawn with each frame, and worked out once.
+pub fn path(model: &Model, one: &TargetId, other: &TargetId) -> Arc<Path> {
     let diagnosed = model.diagnosed();
-    scene::with(model, |scene: &Scene<'_>| crate::diagnose::path::path(scene, &diagnosed.found, one, other))
+    let mut paths = diagnosed.paths.lock().unwrap_or_else(PoisonError::into_inner);
+    let work_out = || {
+        let look = |scene: &Scene<'_>| crate::diagnose::path::path(scene, &diagnosed.found, one, other);
+        Arc::new(scene::with(model, look))
+    };
+    Arc::clone(paths.entry((one.clone(), other.clone())).or_insert_with(work_out))
 }

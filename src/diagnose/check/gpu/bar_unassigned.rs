@@ -1,6 +1,6 @@
 //! A GPU whose memory found no place in the address space of the VM.
 
-use super::gpus::{called, messages, quiet, with_gpu};
+use super::gpus::{and_the_others, called, messages, subjects, with_gpu};
 use crate::diagnose::check::{Check, Exhibit, Judged, Scene, Source};
 use crate::diagnose::finding::Confidence;
 use crate::diagnose::remedy::{Cure, Risk, Step};
@@ -29,11 +29,7 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
 
 fn of_guest(scene: &Scene<'_>, guest: &TargetId, gpus: &[EntityId]) -> Vec<Judged> {
     let all = messages(scene, guest, &[INVALID, NOT_STARTED]);
-    let mut subjects: Vec<EntityId> = all.iter().map(|message| message.subject(gpus)).collect();
-    subjects.sort();
-    subjects.dedup();
-    let others: Vec<EntityId> = gpus.iter().filter(|gpu| !subjects.contains(gpu)).cloned().collect();
-    let mut judged: Vec<Judged> = subjects
+    let judged: Vec<Judged> = subjects(&all, gpus)
         .iter()
         .map(|subject| {
             let own: Vec<_> = all.iter().filter(|message| message.subject(gpus) == *subject).collect();
@@ -75,27 +71,18 @@ fn of_guest(scene: &Scene<'_>, guest: &TargetId, gpus: &[EntityId]) -> Vec<Judge
                 )
         })
         .collect();
-    if judged.is_empty() || !others.is_empty() {
-        judged.extend(quiet(scene, guest, &others, "has its memory regions", "NVRM"));
-    }
-    judged
+    and_the_others(scene, guest, gpus, judged, "has its memory regions", "NVRM")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpus::testing::{guest, with_log};
+    use super::super::gpus::testing::{guest, unreadable, with_log};
     use super::*;
-    use crate::diagnose::check::testing::{Samples, fails};
+    use crate::diagnose::check::testing::Samples;
     use crate::diagnose::finding::Status;
 
-    pub const SAMPLES: Samples = Samples {
-        says: Status::Fail,
-        trouble: || with_log(BAR),
-        healthy: guest,
-        unclear: || {
-            guest().with("gpu-1", fails("linux.dmesg", 1, "dmesg: read kernel buffer failed: Operation not permitted"))
-        },
-    };
+    pub const SAMPLES: Samples =
+        Samples { says: Status::Fail, trouble: || with_log(BAR), healthy: guest, unclear: unreadable };
 
     const BAR: &str = include_str!("../../../../tests/fixtures/public/63-guest-lspci-dmesg-bar1-unassigned.txt");
 

@@ -1,6 +1,6 @@
 //! A GPU that answers on PCIe no more: Xid 79, or the same words without a number.
 
-use super::gpus::{called, messages, quiet, with_gpu};
+use super::gpus::{and_the_others, called, messages, subjects, with_gpu};
 use super::xid::number;
 use crate::diagnose::check::{Check, Exhibit, Judged, Scene, Source};
 use crate::diagnose::finding::Confidence;
@@ -30,11 +30,7 @@ fn of_guest(scene: &Scene<'_>, guest: &TargetId, gpus: &[EntityId]) -> Vec<Judge
         .into_iter()
         .filter(|message| message.text.contains("fallen off the bus") || number(message.text) == Some((79, false)))
         .collect();
-    let mut subjects: Vec<EntityId> = all.iter().map(|message| message.subject(gpus)).collect();
-    subjects.sort();
-    subjects.dedup();
-    let others: Vec<EntityId> = gpus.iter().filter(|gpu| !subjects.contains(gpu)).cloned().collect();
-    let mut judged: Vec<Judged> = subjects
+    let judged: Vec<Judged> = subjects(&all, gpus)
         .iter()
         .map(|subject| {
             let own: Vec<_> = all.iter().filter(|message| message.subject(gpus) == *subject).collect();
@@ -62,27 +58,18 @@ fn of_guest(scene: &Scene<'_>, guest: &TargetId, gpus: &[EntityId]) -> Vec<Judge
             )
         })
         .collect();
-    if judged.is_empty() || !others.is_empty() {
-        judged.extend(quiet(scene, guest, &others, "is on the bus", "'fallen off'"));
-    }
-    judged
+    and_the_others(scene, guest, gpus, judged, "is on the bus", "'fallen off'")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpus::testing::{guest, with_log};
+    use super::super::gpus::testing::{guest, unreadable, with_log};
     use super::*;
-    use crate::diagnose::check::testing::{Samples, fails};
+    use crate::diagnose::check::testing::Samples;
     use crate::diagnose::finding::Status;
 
-    pub const SAMPLES: Samples = Samples {
-        says: Status::Fail,
-        trouble: || with_log(WITHOUT_NUMBER),
-        healthy: guest,
-        unclear: || {
-            guest().with("gpu-1", fails("linux.dmesg", 1, "dmesg: read kernel buffer failed: Operation not permitted"))
-        },
-    };
+    pub const SAMPLES: Samples =
+        Samples { says: Status::Fail, trouble: || with_log(WITHOUT_NUMBER), healthy: guest, unclear: unreadable };
 
     const WITHOUT_NUMBER: &str = include_str!("../../../../tests/fixtures/public/78-dmesg-fallen-off-bus-no-xid.txt");
     const XID_79: &str = include_str!("../../../../tests/fixtures/public/79-journal-xid-79.txt");

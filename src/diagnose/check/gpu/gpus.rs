@@ -101,8 +101,33 @@ pub fn with_gpu<'a>(scene: &Scene<'a>) -> Vec<(&'a TargetId, Vec<EntityId>)> {
         .collect()
 }
 
+/// What messages are about, each once, in order.
+pub fn subjects(messages: &[Message<'_>], gpus: &[EntityId]) -> Vec<EntityId> {
+    let mut subjects: Vec<EntityId> = messages.iter().map(|message| message.subject(gpus)).collect();
+    subjects.sort();
+    subjects.dedup();
+    subjects
+}
+
+/// What was judged of some GPUs of a guest, and what its log tells of the others: nothing at all where all were judged.
+pub fn and_the_others(
+    scene: &Scene<'_>,
+    guest: &TargetId,
+    gpus: &[EntityId],
+    mut judged: Vec<Judged>,
+    well: &str,
+    pattern: &str,
+) -> Vec<Judged> {
+    let is_judged = |gpu: &&EntityId| judged.iter().any(|judged| judged.subject == **gpu);
+    let others: Vec<EntityId> = gpus.iter().filter(|gpu| !is_judged(gpu)).cloned().collect();
+    if judged.is_empty() || !others.is_empty() {
+        judged.extend(quiet(scene, guest, &others, well, pattern));
+    }
+    judged
+}
+
 /// Said of a guest's GPUs where no message was found: they are well, or its log could not be read.
-pub fn quiet(scene: &Scene<'_>, guest: &TargetId, gpus: &[EntityId], well: &str, pattern: &str) -> Vec<Judged> {
+fn quiet(scene: &Scene<'_>, guest: &TargetId, gpus: &[EntityId], well: &str, pattern: &str) -> Vec<Judged> {
     let log = EntityId::new(guest, Entity::Guest);
     let state = scene.fabric.reading(&log, Attribute::KernelLog).map(|reading| &reading.state);
     let unknown = |lack, why: String| {
@@ -125,7 +150,7 @@ pub fn quiet(scene: &Scene<'_>, guest: &TargetId, gpus: &[EntityId], well: &str,
 /// Raw text of guests with a GPU, for the tests of this layer.
 #[cfg(test)]
 pub mod testing {
-    use crate::diagnose::check::testing::{Site, says};
+    use crate::diagnose::check::testing::{Site, fails, says};
 
     /// The files of a GPU at `0000:05:00.0`, next to a vmxnet3.
     pub const FUNCTIONS: &str = "/sys/bus/pci/devices/0000:03:00.0/vendor:0x15ad\n/sys/bus/pci/devices/0000:05:00.0/vendor:0x10de\n\
@@ -135,6 +160,11 @@ pub mod testing {
     /// Who drives them.
     pub const DRIVERS: &str = "'/sys/bus/pci/devices/0000:03:00.0/driver' -> '../../../../bus/pci/drivers/vmxnet3'\n\
                                '/sys/bus/pci/devices/0000:05:00.0/driver' -> '../../../../bus/pci/drivers/nvidia'\n";
+    /// The guest, whose login may not read the log.
+    pub fn unreadable() -> Site {
+        guest().with("gpu-1", fails("linux.dmesg", 1, "dmesg: read kernel buffer failed: Operation not permitted"))
+    }
+
     /// A driver that starts.
     pub const LOG: &str = "[    8.410021] nvidia: module license 'NVIDIA' taints kernel.\n\
                            [    8.520077] NVRM: loading NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023\n";

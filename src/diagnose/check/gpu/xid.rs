@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::gpus::{Message, called, messages, quiet, with_gpu};
+use super::gpus::{Message, and_the_others, called, messages, with_gpu};
 use crate::diagnose::check::{Check, Exhibit, Judged, Scene, Source};
 use crate::diagnose::finding::Confidence;
 use crate::diagnose::remedy::{Cure, Risk, Step};
@@ -71,16 +71,11 @@ fn of_guest(scene: &Scene<'_>, guest: &TargetId, gpus: &[EntityId]) -> Vec<Judge
             found.entry((message.subject(gpus), is_switch, number)).or_default().push(message);
         }
     }
-    let hit: Vec<&EntityId> = found.keys().map(|(subject, ..)| subject).collect();
-    let others: Vec<EntityId> = gpus.iter().filter(|gpu| !hit.contains(gpu)).cloned().collect();
-    let mut judged: Vec<Judged> = found
+    let judged: Vec<Judged> = found
         .iter()
         .map(|((subject, is_switch, number), all)| of_number(scene, guest, subject, (*is_switch, *number), all))
         .collect();
-    if judged.is_empty() || !others.is_empty() {
-        judged.extend(quiet(scene, guest, &others, "has reported no Xid", "Xid"));
-    }
-    judged
+    and_the_others(scene, guest, gpus, judged, "has reported no Xid", "Xid")
 }
 
 fn of_number(
@@ -148,19 +143,13 @@ pub fn reset(guest: &TargetId, gpu: &EntityId) -> Cure {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gpus::testing::{LOG, guest, with_log};
+    use super::super::gpus::testing::{LOG, guest, unreadable, with_log};
     use super::*;
-    use crate::diagnose::check::testing::{Samples, fails};
+    use crate::diagnose::check::testing::Samples;
     use crate::diagnose::finding::Status;
 
-    pub const SAMPLES: Samples = Samples {
-        says: Status::Fail,
-        trouble: || with(GSP),
-        healthy: guest,
-        unclear: || {
-            guest().with("gpu-1", fails("linux.dmesg", 1, "dmesg: read kernel buffer failed: Operation not permitted"))
-        },
-    };
+    pub const SAMPLES: Samples =
+        Samples { says: Status::Fail, trouble: || with(GSP), healthy: guest, unclear: unreadable };
 
     const GSP: &str = "NVRM: Xid (PCI:0000:05:00): 119, pid=2024380, name=nvidia-smi, Timeout after 6s of waiting for RPC response \
                        from GPU4 GSP! Expected function 76 (GSP_RM_CONTROL) (0x20800a4c 0x4).";

@@ -434,7 +434,7 @@ fn verify(model: &mut Model) -> Vec<Effect> {
 /// Runs the checks again and says how it came out. A change that was taken back is verified by the matter being there
 /// again, as it was.
 fn verified(model: &mut Model) -> Vec<Effect> {
-    model.look_again();
+    model.check();
     let diagnosed = model.diagnosed();
     let Some(change) = &model.change else { return Vec::new() };
     let (verdict, good) = judge(change, &diagnosed);

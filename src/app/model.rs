@@ -194,9 +194,9 @@ pub struct Model {
     /// What the join made of that; made when it is asked for, and forgotten when the fabric changes.
     #[serde(skip)]
     joined: OnceLock<Arc<Joined>>,
-    /// What the checks said; made when it is asked for, and forgotten with the clock once something was read since.
+    /// What the checks said when they ran last; nothing before that.
     #[serde(skip)]
-    diagnosed: OnceLock<Arc<Diagnosed>>,
+    diagnosed: Arc<Diagnosed>,
     /// What was made of the VMX files that were read; made when it is asked for.
     #[serde(skip)]
     pub vmx_files: super::vm_devices::VmxCache,
@@ -213,6 +213,9 @@ pub struct Model {
     /// When the checks ran last.
     #[serde(default)]
     pub judged_at: Timestamp,
+    /// The revision with which the checks ran last; 0 before they did.
+    #[serde(default)]
+    judged_with: u64,
     /// Marks on the time axis.
     pub marks: Marks,
     /// Raw output, for evidence.
@@ -248,13 +251,14 @@ impl Model {
             targets: targets.into_iter().collect(),
             fabric: Fabric::default(),
             joined: OnceLock::new(),
-            diagnosed: OnceLock::new(),
+            diagnosed: Arc::default(),
             vmx_files: super::vm_devices::VmxCache::default(),
             series: SeriesStore::default(),
             slow: SlowStore::default(),
             events: EventLog::default(),
             unjudged: false,
             judged_at: now,
+            judged_with: 0,
             marks: Marks::default(),
             raw: RawStore::default(),
             change: None,
@@ -266,6 +270,7 @@ impl Model {
             revision: 0,
         };
         model.open_panel();
+        super::path::work_out(&model);
         model
     }
 
@@ -298,14 +303,29 @@ impl Model {
         self.joined.get_or_init(|| Arc::new(join_declared(&self.fabric, &self.order, &self.options.site.cables)))
     }
 
-    /// What the checks say of what is known. It can be some seconds behind what was read.
+    /// What the checks said when they ran last: it can be some seconds behind what was read.
     pub fn diagnosed(&self) -> Arc<Diagnosed> {
-        Arc::clone(self.diagnosed.get_or_init(|| Diagnosed::of(self)))
+        Arc::clone(&self.diagnosed)
     }
 
-    /// Lets the checks look again when they are asked next.
-    pub(super) fn look_again(&mut self) {
-        self.diagnosed = OnceLock::new();
+    /// Runs the checks.
+    pub(super) fn check(&mut self) {
+        (self.judged_with, self.judged_at, self.unjudged) = (self.revision, self.now, false);
+        self.diagnosed = Diagnosed::of(self);
+    }
+
+    /// True if the checks ran with the last message: only then is all that is shown made of what is known now, so that a
+    /// copy of it made later shows the same.
+    pub fn is_just_checked(&self) -> bool {
+        self.judged_with == self.revision
+    }
+
+    /// Makes again what is not kept with a model, after it was read from a file.
+    pub fn restore(&mut self) {
+        if self.judged_with > 0 {
+            self.diagnosed = Diagnosed::of(self);
+        }
+        super::path::work_out(self);
     }
 
     /// To be told after each change of the fabric.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::condition::Gravity;
 use super::diagnosis::{self, gravity, shown};
 use super::model::{Model, TargetKind};
-use super::screen::RowsView;
+use super::screen::{Panel, RowsView};
 use super::table::{Cell, Row, RowKey};
 use crate::diagnose::finding::Status;
 use crate::diagnose::path::{Hop, Path, Side, Transport};
@@ -72,6 +72,14 @@ pub fn next_end(model: &mut Model) {
 pub fn shown_path(model: &Model) -> Option<Arc<Path>> {
     let (one, other) = ends(model)?;
     Some(diagnosis::path(model, &one, &other))
+}
+
+/// Works out the way that is shown once what it is made of may be another. It is not left to the next frame, which comes
+/// at another time in a replay.
+pub(super) fn work_out(model: &Model) {
+    if model.screen.panel == Panel::Path {
+        let _ = shown_path(model);
+    }
 }
 
 /// Where the two ends run, in a few words.

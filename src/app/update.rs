@@ -13,7 +13,7 @@ use super::message::{Message, Severity};
 use super::model::{Model, TargetKind};
 use super::prompt::{PromptKind, SecretKind};
 use super::screen::{Overlay, Purpose};
-use super::{diagnosis, pointer, questions, reconfigure};
+use super::{diagnosis, path, pointer, questions, reconfigure};
 use crate::fabric::series::{GaugeValue, Incident};
 use crate::fabric::{
     Attribute, Change, Entity, EntityId, Outcome, QueuePairState, Report, Sample, SourceId, State, TargetId, Text,
@@ -26,6 +26,16 @@ use crate::probe::switch;
 
 /// Takes in one message.
 pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
+    // What moves with each tick is no part of a way.
+    let is_sample = matches!(message, Message::Sample(_));
+    let effects = take_in(model, message);
+    if !is_sample {
+        path::work_out(model);
+    }
+    effects
+}
+
+fn take_in(model: &mut Model, message: Message) -> Vec<Effect> {
     model.revision += 1;
     match message {
         Message::Clock(at) => {

@@ -103,7 +103,9 @@ impl Keyframe {
             raw.extend(Unpacker::new().ok()?.unpack(&packed, length)?);
         }
         let times = |model: &Model| is_sane(model.now) && model.screen.live.frozen.is_none_or(is_sane);
-        decode::<Model>(&raw).filter(times)
+        let mut model = decode::<Model>(&raw).filter(times)?;
+        model.restore();
+        Some(model)
     }
 }
 

@@ -32,6 +32,9 @@ const LATEST_KEYFRAME: Micros = 600_000_000;
 /// The most messages from one keyframe to the next: who goes to a moment takes in no more than these.
 pub const KEYFRAME_MESSAGES: usize = 20_000;
 
+/// After how many messages the next run of the checks is waited for before a keyframe is made all the same.
+const ENOUGH_MESSAGES: usize = KEYFRAME_MESSAGES / 2;
+
 /// How many landmarks stand in one chunk. A text of a target is at most two kilobytes long, so they stay below the longest chunk of them.
 const LANDMARKS_AT_ONCE: usize = 256;
 
@@ -124,7 +127,7 @@ impl<W: Write> Writer<W> {
         drop(update(&mut self.model, message));
         self.note_landmarks(at);
         self.messages_since_keyframe += 1;
-        if self.chunk.len() >= FULL_CHUNK || self.messages_since_keyframe >= KEYFRAME_MESSAGES {
+        if self.chunk.len() >= FULL_CHUNK || self.is_keyframe_due() {
             self.flush()?;
         }
         Ok(())
@@ -146,13 +149,21 @@ impl<W: Write> Writer<W> {
             self.chunk.clear();
         }
         self.write_landmarks()?;
-        let since = self.until.saturating_sub(self.keyframe_at);
-        let worth_it = self.since_keyframe >= self.keyframe_bytes * KEYFRAME_SHARE || since >= LATEST_KEYFRAME;
-        let is_due = since >= KEYFRAME && worth_it || self.messages_since_keyframe >= KEYFRAME_MESSAGES;
-        if is_due && self.since_keyframe > 0 {
+        if self.is_keyframe_due() && self.since_keyframe > 0 {
             self.keyframe()?;
         }
         self.out.flush()
+    }
+
+    /// True if going to a moment from here on is worth another keyframe. One is made where the checks ran just now, so that
+    /// running them once more over what it holds tells the same.
+    fn is_keyframe_due(&self) -> bool {
+        let since = self.until.saturating_sub(self.keyframe_at);
+        let bytes = self.since_keyframe + self.chunk.len();
+        let worth_it = bytes >= self.keyframe_bytes * KEYFRAME_SHARE || since >= LATEST_KEYFRAME;
+        let messages = self.messages_since_keyframe;
+        let is_wanted = since >= KEYFRAME && worth_it || messages >= ENOUGH_MESSAGES;
+        is_wanted && self.model.is_just_checked() || messages >= KEYFRAME_MESSAGES
     }
 
     /// Writes what waits and gives back what was written to.

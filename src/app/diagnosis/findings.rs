@@ -65,9 +65,7 @@ pub fn judge(model: &mut Model) {
     if !is_due {
         return;
     }
-    model.unjudged = false;
-    model.judged_at = model.now;
-    model.look_again();
+    model.check();
     let mut now = of_causes(model);
     let targets: Vec<TargetId> = model.targets.keys().cloned().collect();
     for id in targets {

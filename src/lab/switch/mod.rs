@@ -1,6 +1,6 @@
 //! The switches of the lab: `leaf1` with Arista EOS and `leaf2` with Cisco NX-OS, joined by one cable. The RDMA uplinks of
 //! both hosts and two passed-through HCAs are plugged into them, each into a port that the seed draws. They have a command
-//! line of their own and no shell; every answer is rendered from one [`State`](state::State) by a form that names what it
+//! line of their own and no shell; every answer is rendered from one `State` by a form that names what it
 //! was made after.
 
 #![allow(

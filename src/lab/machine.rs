@@ -63,10 +63,25 @@ pub enum Trouble {
     Loss,
     /// It was booted anew: another boot id, counters from zero.
     Reboot,
+    /// Something that only a guest suffers.
+    Guest(GuestTrouble),
     /// Something that only an ESXi host suffers.
     Host(HostTrouble),
     /// Something that only a switch suffers, at one of its ports.
     Switch(SwitchTrouble),
+}
+
+/// What can happen to a guest: to what is installed and set in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GuestTrouble {
+    /// The module that makes an RDMA device of its adapter is not loaded.
+    DriverUnloaded,
+    /// Logins find an Open MPI of another series.
+    OtherOpenMpi,
+    /// Logins tell UCX to use TCP alone.
+    UcxOverTcp,
+    /// Logins may lock next to no memory.
+    NoLockedMemory,
 }
 
 /// What can happen to a switch: to one of its ports, or where the system sets it for all of them, to all.
@@ -113,6 +128,12 @@ pub enum HostTrouble {
     HostdDead,
     /// The link of the RDMA adapter is down.
     UplinkDown,
+    /// The VMkernel owns the graphics device that a VM is given: the VM does not start.
+    GpuNotGiven,
+    /// A VM has no window for the large BARs of its graphics device: the VM does not start.
+    GpuWindowMissing,
+    /// A VM is bound to the NUMA node that is far from its graphics device.
+    GpuFarNode,
 }
 
 /// How the SSH server of a machine behaves.

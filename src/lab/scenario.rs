@@ -16,7 +16,7 @@ use crate::config::Kind;
 const DRAWN: &str = "drawn";
 
 /// The files, in the order in which they are listed.
-const FILES: [&str; 30] = [
+const FILES: [&str; 37] = [
     include_str!("../../demo/scenarios/healthy.toml"),
     include_str!("../../demo/scenarios/link-down.toml"),
     include_str!("../../demo/scenarios/packet-loss.toml"),
@@ -47,6 +47,13 @@ const FILES: [&str; 30] = [
     include_str!("../../demo/scenarios/switch-mtu-small.toml"),
     include_str!("../../demo/scenarios/switch-vlan.toml"),
     include_str!("../../demo/scenarios/switch-errors.toml"),
+    include_str!("../../demo/scenarios/driver-unloaded.toml"),
+    include_str!("../../demo/scenarios/other-open-mpi.toml"),
+    include_str!("../../demo/scenarios/ucx-over-tcp.toml"),
+    include_str!("../../demo/scenarios/no-locked-memory.toml"),
+    include_str!("../../demo/scenarios/gpu-not-given.toml"),
+    include_str!("../../demo/scenarios/gpu-window-missing.toml"),
+    include_str!("../../demo/scenarios/gpu-far-node.toml"),
 ];
 
 /// One scenario.

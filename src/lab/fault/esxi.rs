@@ -2,8 +2,8 @@
 
 use super::{Fault, Of};
 use crate::lab::machine::HostTrouble::{
-    self, CeeMode, FirmwareOlder, HcaPassthrough, HostdDead, ParameterDiffers, RebootPending, RulesetClosed,
-    TwoUplinks, VlanMismatch, VmMoved, VmknicUntagged,
+    self, CeeMode, FirmwareOlder, GpuFarNode, GpuNotGiven, GpuWindowMissing, HcaPassthrough, HostdDead,
+    ParameterDiffers, RebootPending, RulesetClosed, TwoUplinks, VlanMismatch, VmMoved, VmknicUntagged,
 };
 use crate::lab::machine::Trouble;
 
@@ -100,6 +100,27 @@ trouble!(
     "hostd-dead",
     "management agent dead",
     "hostd does not answer: esxcli and vim-cmd fail, localcli works"
+);
+trouble!(
+    GPU_NOT_GIVEN,
+    GpuNotGiven,
+    "gpu-not-given",
+    "GPU not in passthrough",
+    "The VMkernel owns the graphics device that a VM is given: the VM was powered off and does not start again"
+);
+trouble!(
+    GPU_WINDOW_MISSING,
+    GpuWindowMissing,
+    "gpu-window-missing",
+    "no window for the GPU's BARs",
+    "The VM with a GPU has no 64-bit MMIO window any more: it was powered off and does not start again"
+);
+trouble!(
+    GPU_FAR_NODE,
+    GpuFarNode,
+    "gpu-far-node",
+    "GPU on the far NUMA node",
+    "The VM with a GPU is bound to the NUMA node on which its GPU is not: all it sends to the GPU goes over the other socket"
 );
 
 pub(super) const SSH_STOPPED: Fault = Fault {

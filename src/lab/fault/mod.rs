@@ -4,6 +4,7 @@
 mod cut;
 mod esxi;
 pub(super) mod garbage;
+mod guest;
 mod hang;
 mod link_down;
 mod loss;
@@ -76,6 +77,10 @@ pub const FAULTS: &[&Fault] = &[
     &wrong_host_key::FAULT,
     &garbage::FAULT,
     &reboot::FAULT,
+    &guest::DRIVER_UNLOADED,
+    &guest::OTHER_OPEN_MPI,
+    &guest::UCX_OVER_TCP,
+    &guest::NO_LOCKED_MEMORY,
     &esxi::VMKNIC_UNTAGGED,
     &esxi::RULESET_CLOSED,
     &esxi::TWO_UPLINKS,
@@ -87,6 +92,9 @@ pub const FAULTS: &[&Fault] = &[
     &esxi::REBOOT_PENDING,
     &esxi::VM_MOVED,
     &esxi::HOSTD_DEAD,
+    &esxi::GPU_NOT_GIVEN,
+    &esxi::GPU_WINDOW_MISSING,
+    &esxi::GPU_FAR_NODE,
     &esxi::SSH_STOPPED,
     &esxi::ACCOUNT_LOCKED,
     &switch::PFC_OFF,

@@ -33,6 +33,9 @@ const PLANS: [Plan; 5] = [
     Plan { name: "vf-a", family: Family::Mlx5Vf, host: 31, mac: [0x00, 0x50, 0x56, 0x8f, 0x31, 0x07], side: Side::A },
 ];
 
+/// The Open MPI of the distribution.
+pub const OPEN_MPI: &str = "4.1.4";
+
 /// Names of all machines.
 pub fn names() -> impl Iterator<Item = &'static str> {
     PLANS.iter().map(|plan| plan.name)
@@ -90,7 +93,7 @@ fn machine(plan: Plan, seed: u64, wire: Arc<Wire>, wall_began: Timestamp) -> Sta
     let netdevs = netdevs(plan);
     // It has been up for two to nine days.
     let up = 86_400.0 * (2.0 + 7.0 * unit(seed, 3));
-    let memlock = if family == Family::Pvrdma { Some(8 << 20) } else { None };
+    let memlock = memlock(family);
     let chatter = Load::of_chatter(mix(seed, 4), 24_000.0);
     let mut state = State {
         name: plan.name.to_owned(),
@@ -102,6 +105,8 @@ fn machine(plan: Plan, seed: u64, wire: Arc<Wire>, wall_began: Timestamp) -> Sta
         gateway: Ipv4Addr::new(10, 20, 0, 1),
         boot: Boot { number: 0, at: -up, id: uuid(seed, 0) },
         adapter: adapter(plan),
+        has_device: true,
+        open_mpi: OPEN_MPI,
         functions: hardware::functions(family),
         modules: hardware::modules(family),
         module_versions: hardware::module_versions(family),
@@ -123,6 +128,11 @@ fn machine(plan: Plan, seed: u64, wire: Arc<Wire>, wall_began: Timestamp) -> Sta
     };
     state.log = log::of_boot(&state);
     state
+}
+
+/// Locked memory of a login, in bytes, as the machine was set up.
+pub fn memlock(family: Family) -> Option<u64> {
+    (family == Family::Pvrdma).then_some(8 << 20)
 }
 
 /// Who is at the other end, as the neighbour table names it.
@@ -326,7 +336,7 @@ fn settings() -> BTreeMap<&'static str, String> {
     .collect()
 }
 
-fn processes(seed: u64, memlock: Option<u64>) -> Vec<Process> {
+pub fn processes(seed: u64, memlock: Option<u64>) -> Vec<Process> {
     let pid = |index: u64, low: u64| u32::try_from(between(seed, index, low, low + 60)).unwrap_or(1);
     let kernel_default = Some(8 << 20);
     [
@@ -361,7 +371,7 @@ fn files(netdevs: &[Netdev]) -> Vec<(String, String, u16)> {
 }
 
 /// Variables of every login. UNSOURCED: an administrator's choice for this kind of adapter.
-fn environment(family: Family, netdev: &str) -> Vec<(String, String)> {
+pub fn environment(family: Family, netdev: &str) -> Vec<(String, String)> {
     let variables: &[(&str, &str)] = match family {
         // The adapter offers shared receive queues of 1024 requests; UCX asks for 4095 by itself.
         Family::Pvrdma => &[

@@ -15,6 +15,7 @@ pub mod state;
 mod sysfs;
 pub(super) mod templates;
 mod tree;
+mod trouble;
 pub mod wire;
 
 #[cfg(test)]
@@ -109,17 +110,28 @@ fn identities(all: &[State], family: state::Family) -> Vec<Identity> {
 pub struct Guest {
     name: String,
     tree: Tree,
+    /// Its files while its RDMA adapter has no RDMA device.
+    bare: Tree,
     state: Mutex<State>,
     clock: Clock,
 }
 
 impl Guest {
     /// A machine in this state.
-    pub fn new(state: State, clock: Clock) -> Self {
-        let mut tree = Tree::default();
-        sysfs::fill(&mut tree, &state);
-        procfs::fill_tree(&mut tree, &state);
-        Self { name: state.name.clone(), tree, state: Mutex::new(state), clock }
+    pub fn new(mut state: State, clock: Clock) -> Self {
+        let [bare, tree] = [false, true].map(|has_device| {
+            trouble::load_driver(&mut state, has_device);
+            let mut tree = Tree::default();
+            sysfs::fill(&mut tree, &state);
+            procfs::fill_tree(&mut tree, &state);
+            tree
+        });
+        Self { name: state.name.clone(), tree, bare, state: Mutex::new(state), clock }
+    }
+
+    /// Its files as they are now.
+    fn tree(&self, state: &State) -> &Tree {
+        if state.has_device { &self.tree } else { &self.bare }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -168,20 +180,20 @@ impl Machine for Guest {
 
     fn read(&self, path: &str, login: &Login) -> Result<Vec<u8>, NotRead> {
         let state = self.state();
-        self.tree.read(path, &state.at(self.now(), login)).map(String::into_bytes)
+        self.tree(&state).read(path, &state.at(self.now(), login)).map(String::into_bytes)
     }
 
     fn expand(&self, pattern: &str) -> Vec<String> {
         // Folders may be listed by everybody.
         let login = Login { user: "root".to_owned(), is_root: true };
         let state = self.state();
-        self.tree.expand(pattern, &state.at(self.now(), &login))
+        self.tree(&state).expand(pattern, &state.at(self.now(), &login))
     }
 
     fn link(&self, path: &str) -> Option<String> {
         let login = Login { user: "root".to_owned(), is_root: true };
         let state = self.state();
-        self.tree.target(path, &state.at(self.now(), &login))
+        self.tree(&state).target(path, &state.at(self.now(), &login))
     }
 
     fn run(&self, argv: &[String], login: &Login) -> Answer {
@@ -197,7 +209,7 @@ impl Machine for Guest {
                 let mut state = self.state();
                 match change(&mut state, now, argv, login) {
                     Some(answer) => answer,
-                    None => look(&Scene { moment: state.at(now, login), tree: &self.tree }, argv),
+                    None => look(&Scene { moment: state.at(now, login), tree: self.tree(&state) }, argv),
                 }
             }
         };
@@ -219,6 +231,7 @@ impl Machine for Guest {
             Trouble::LinkDown => set_carrier(&mut state, now, !on),
             Trouble::Loss => state.wire.change(state.side, now, |end| end.loss = on),
             Trouble::Reboot if on => reboot(&mut state, now),
+            Trouble::Guest(trouble) => trouble::suffer(&mut state, now, trouble, on),
             Trouble::Reboot | Trouble::Host(_) | Trouble::Switch(_) => {}
         }
     }

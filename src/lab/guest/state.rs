@@ -31,6 +31,10 @@ pub struct State {
     pub boot: Boot,
     /// Its RDMA adapter.
     pub adapter: Adapter,
+    /// True while the module is loaded that makes an RDMA device of it.
+    pub has_device: bool,
+    /// Version of the Open MPI that logins find.
+    pub open_mpi: &'static str,
     /// Its network interfaces, in the order of their indices.
     pub netdevs: Vec<Netdev>,
     /// Its PCI functions, in the order of their addresses.

@@ -54,8 +54,10 @@ pub fn fill(tree: &mut Tree, state: &State) {
     for place in 0..state.netdevs.len() {
         netdev(tree, state, place);
     }
-    device(tree, state);
-    port(tree, state);
+    if state.has_device {
+        device(tree, state);
+        port(tree, state);
+    }
     nodes(tree, state);
     for module in &state.modules {
         tree.put(&format!("/sys/module/{}", module.name), Entry::Folder(std::collections::BTreeMap::new(), None));

@@ -5,6 +5,7 @@ use super::log;
 use super::state::{Release, State};
 use super::vm::{Role, Vm};
 use crate::lab::guest::templates::fill;
+use crate::lab::machine::HostTrouble;
 
 /// All files with their contents.
 pub fn all(state: &State, began: jiff::Timestamp) -> Vec<(String, String)> {
@@ -35,7 +36,18 @@ const LOCAL: &str = "#!/bin/sh ++group=host/vim/vmvisor/boot\n\n# local configur
 fn vmware_log(vm: &Vm, release: Release) -> String {
     let head = "2026-11-24T06:12:40.413Z In(05)";
     let mut text = format!("{head} vmx - Log for VMware ESX pid={} version={}\n", vm.worlds().1, release.version().0);
-    if vm.role == Role::Gpu {
+    let fails = "vmx - Module 'DevicePowerOn' power on failed.";
+    if vm.suffers(HostTrouble::GpuNotGiven) {
+        // Source: published logs of a device that the host does not give away.
+        text.push_str(&format!(
+            "{head} vmx - PCIPassthru: Device 175:0.0 is not a passthrough device.\n{head} {fails}\n"
+        ));
+    } else if vm.suffers(HostTrouble::GpuWindowMissing) {
+        // Source: tests/fixtures/public/61-vmware-log-old-format.txt and 62; the pages are those of the three BARs below.
+        text.push_str(&format!(
+            "{head} vmx - PCIPassthru: total number of pages needed (16789504) exceeds limit (917504), failing\n{head} {fails}\n"
+        ));
+    } else if vm.role == Role::Gpu {
         for (bar, at, size) in
             [(0, "0xb5000000", 16_777_216_u64), (1, "0x3b800000000", 68_719_476_736), (3, "0x3b900000000", 33_554_432)]
         {
@@ -77,6 +89,20 @@ fn vmx(vm: &Vm) -> String {
             ("mac1", mac(1)),
         ],
     );
+    let text = if vm.role == Role::Gpu { set_wrong(vm, &text) } else { text };
     // What an editor of another system leaves at the beginning.
     if vm.role == Role::Edited { format!("\u{feff}{text}") } else { text }
+}
+
+/// The configuration file of a VM with a graphics device as its troubles leave it.
+fn set_wrong(vm: &Vm, text: &str) -> String {
+    let lines = text.split_inclusive('\n').filter(|line| {
+        let is_window = line.starts_with("pciPassthru.use64bitMMIO") || line.starts_with("pciPassthru.64bitMMIOSizeGB");
+        !(is_window && vm.suffers(HostTrouble::GpuWindowMissing))
+    });
+    let text: String = lines.collect();
+    if vm.suffers(HostTrouble::GpuFarNode) {
+        return text.replace("numa.nodeAffinity = \"1\"", "numa.nodeAffinity = \"0\"");
+    }
+    text
 }

@@ -7,7 +7,13 @@ use super::hosts::{CONNECTX_VF, GPU, HCA, VIRTUAL_FUNCTIONS};
 use super::state::{Function, Release};
 
 /// The functions of the PCI bus that a host has.
-pub(super) fn functions(index: usize, release: Release, in_passthrough: bool, pending: bool) -> Vec<Function> {
+pub(super) fn functions(
+    index: usize,
+    release: Release,
+    in_passthrough: bool,
+    pending: bool,
+    gives_gpu: bool,
+) -> Vec<Function> {
     const KERNEL: (&str, &str) = ("VMkernel", "VMkernel");
     const GIVEN: (&str, &str) = ("VM Passthru", "VM Passthru");
     // Up to 7.0 the list names what the VMkernel made of a function; 8.0 leaves that empty.
@@ -119,7 +125,7 @@ pub(super) fn functions(index: usize, release: Release, in_passthrough: bool, pe
     if index == 0 {
         all.push(bridge(0xae, 0));
         all.push(Function {
-            owners: GIVEN,
+            owners: if gives_gpu { GIVEN } else { KERNEL },
             capable: true,
             slot: Some(7),
             parent: Some((0xae, 0, 0)),
@@ -128,7 +134,7 @@ pub(super) fn functions(index: usize, release: Release, in_passthrough: bool, pe
                 ("NVIDIA Corporation", "GA100 [A100 PCIe 40GB]"),
                 [0x10de, 0x20f1, 0x10de, 0x145f],
                 (0x302, "3D controller"),
-                Some("pciPassthru"),
+                gives_gpu.then_some("pciPassthru"),
             )
         });
     }

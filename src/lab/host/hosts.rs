@@ -129,7 +129,8 @@ impl Cluster {
         if suffers(HostTrouble::RebootPending) && !in_passthrough {
             passthrough.push(HCA[1]);
         }
-        if index == 0 {
+        let gives_gpu = !suffers(HostTrouble::GpuNotGiven);
+        if index == 0 && gives_gpu {
             passthrough.push(GPU);
         }
         State {
@@ -137,7 +138,7 @@ impl Cluster {
             release,
             uuid: host_uuid,
             seed,
-            functions: functions(index, release, in_passthrough, suffers(HostTrouble::RebootPending)),
+            functions: functions(index, release, in_passthrough, suffers(HostTrouble::RebootPending), gives_gpu),
             uplinks,
             dvs_uplinks,
             ports,
@@ -177,8 +178,13 @@ impl Cluster {
                 processors: 8,
                 system: host_uuid.to_owned(),
                 volume: VOLUMES[index],
+                troubles: Vec::new(),
             });
         }
+        const OF_GPU: [HostTrouble; 3] =
+            [HostTrouble::GpuNotGiven, HostTrouble::GpuWindowMissing, HostTrouble::GpuFarNode];
+        let troubles: Vec<HostTrouble> =
+            OF_GPU.into_iter().filter(|trouble| index == 0 && self.troubles[index].contains(trouble)).collect();
         let special = Vm {
             number: if index == 0 { 5 } else { 7 },
             name: if index == 0 { "gpu-a" } else { "pv c [copy]" }.to_owned(),
@@ -189,11 +195,12 @@ impl Cluster {
             instance: uuid(seed, 4),
             macs: vec![format!("00:50:56:b2:20:{:02x}", 0x11 + index)],
             port: None,
-            on: index == 0,
+            on: index == 0 && troubles.iter().all(|trouble| *trouble == HostTrouble::GpuFarNode),
             memory: 65_536,
             processors: 16,
             system: host_uuid.to_owned(),
             volume: VOLUMES[index],
+            troubles,
         };
         if special.role != Role::Edited || self.edited {
             vms.push(special);

@@ -374,7 +374,7 @@ impl Machine for Host {
         let trouble = match trouble {
             Trouble::Host(trouble) => trouble,
             Trouble::LinkDown => HostTrouble::UplinkDown,
-            Trouble::Loss | Trouble::Switch(_) => return,
+            Trouble::Loss | Trouble::Switch(_) | Trouble::Guest(_) => return,
             Trouble::Reboot => {
                 if on {
                     shared.booted[self.index] = now;

@@ -94,6 +94,8 @@ fn changes(trouble: HostTrouble) -> Vec<Change> {
             (vmnic(), Attribute::Speed, "100000000000", "<not-observable>"),
             (device(), Attribute::PortState, "ACTIVE", "DOWN"),
         ],
+        // Only the first host has a VM with a graphics device; the diagnosis of the scenarios shows the rest.
+        GpuNotGiven | GpuWindowMissing | GpuFarNode => vec![],
     }
 }
 

@@ -7,6 +7,7 @@ use super::Said;
 use super::hosts::{DVS_ID, GROUPS};
 use super::state::State;
 use super::vm::{Role, Vm};
+use crate::lab::machine::HostTrouble;
 
 /// The id of the passthrough device of the edited VM: bus 5e hexadecimal, or bus 94.
 pub const AMBIGUOUS_ID: &str = "0000:94:00.0";
@@ -186,18 +187,24 @@ fn extra_config(vm: &Vm) -> Vec<(&'static str, String)> {
     ];
     match vm.role {
         Role::Pvrdma => {}
-        Role::Gpu => all.extend([
-            ("pciPassthru.use64bitMMIO", "TRUE".to_owned()),
-            ("pciPassthru.64bitMMIOSizeGB", "128".to_owned()),
-            ("numa.nodeAffinity", "1".to_owned()),
-            ("hypervisor.cpuid.v0", "FALSE".to_owned()),
-            ("guestinfo.metadata.password", "not-a-real-secret".to_owned()),
-            // A value of several lines is printed as it is.
-            (
-                "guestinfo.userdata",
-                "#cloud-config\nusers:\n  - passwd: not-a-real-secret\n    lock_passwd: false".to_owned(),
-            ),
-        ]),
+        Role::Gpu => {
+            if !vm.suffers(HostTrouble::GpuWindowMissing) {
+                all.extend([
+                    ("pciPassthru.use64bitMMIO", "TRUE".to_owned()),
+                    ("pciPassthru.64bitMMIOSizeGB", "128".to_owned()),
+                ]);
+            }
+            all.extend([
+                ("numa.nodeAffinity", if vm.suffers(HostTrouble::GpuFarNode) { "0" } else { "1" }.to_owned()),
+                ("hypervisor.cpuid.v0", "FALSE".to_owned()),
+                ("guestinfo.metadata.password", "not-a-real-secret".to_owned()),
+                // A value of several lines is printed as it is.
+                (
+                    "guestinfo.userdata",
+                    "#cloud-config\nusers:\n  - passwd: not-a-real-secret\n    lock_passwd: false".to_owned(),
+                ),
+            ]);
+        }
         Role::Edited => {
             all.truncate(3);
             all.extend([("pvrdma0.virtualDev", "pvrdma".to_owned()), ("msg.autoanswer", "true".to_owned())]);

@@ -1,5 +1,7 @@
 //! The VMs that are registered on a host, their configuration files, and what the host's agent says of them.
 
+use crate::lab::machine::HostTrouble;
+
 /// What a VM is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -42,9 +44,16 @@ pub struct Vm {
     pub system: String,
     /// Id of its storage.
     pub volume: &'static str,
+    /// What its host suffers that is about this VM.
+    pub troubles: Vec<HostTrouble>,
 }
 
 impl Vm {
+    /// True if it suffers this.
+    pub fn suffers(&self, trouble: HostTrouble) -> bool {
+        self.troubles.contains(&trouble)
+    }
+
     /// Virtual hardware.
     pub fn hardware(&self) -> u32 {
         match self.role {

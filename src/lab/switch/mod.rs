@@ -195,7 +195,7 @@ impl Machine for Switch {
                 ills.booted = Some(now);
                 ills.errors = (0.0, ills.errors.1.map(|_| now));
             }
-            Trouble::Reboot | Trouble::LinkDown | Trouble::Loss | Trouble::Host(_) => {}
+            Trouble::Reboot | Trouble::LinkDown | Trouble::Loss | Trouble::Host(_) | Trouble::Guest(_) => {}
         }
     }
 

@@ -19,7 +19,8 @@ fn variable<'a>(state: &'a State, name: &str) -> Option<&'a str> {
 pub fn ompi_info(scene: &Scene<'_>, words: &[&str]) -> Answer {
     if !words.contains(&"--parsable") {
         // UNSOURCED: the form for people is longer.
-        return says("                 Package: Debian OpenMPI\n                Open MPI: 4.1.4\n");
+        let version = scene.moment.state.open_mpi;
+        return says(format!("                 Package: Debian OpenMPI\n                Open MPI: {version}\n"));
     }
     let state = scene.moment.state;
     let parameter = |name: &str| {
@@ -28,10 +29,11 @@ pub fn ompi_info(scene: &Scene<'_>, words: &[&str]) -> Answer {
     };
     let (pml, pml_source) = parameter("pml");
     let (include, include_source) = parameter("btl_tcp_if_include");
-    says(fill(
+    let text = fill(
         include_str!("../templates/ompi_info.txt"),
         &[("pml", pml), ("pml_source", pml_source), ("include", include), ("include_source", include_source)],
-    ))
+    );
+    says(text.replace(machines::OPEN_MPI, state.open_mpi))
 }
 
 /// `ucx_info -v`, `-d`, `-c`.
@@ -76,7 +78,15 @@ fn devices(scene: &Scene<'_>) -> String {
     } else {
         "#   < no supported devices found >\n#\n".to_owned()
     };
-    fill(include_str!("../templates/ucx_info-d.txt"), &[("tcp", tcp), ("device", name.clone()), ("rdma", rdma)])
+    let text =
+        fill(include_str!("../templates/ucx_info-d.txt"), &[("tcp", tcp), ("device", name.clone()), ("rdma", rdma)]);
+    if state.has_device {
+        return text;
+    }
+    // Without a device there is no domain of it.
+    let begin = text.find(&format!("# Memory domain: {name}")).unwrap_or(text.len());
+    let end = text.find("# Memory domain: cma").unwrap_or(text.len());
+    format!("{}{}", &text[..begin], &text[end..])
 }
 
 /// `systemctl show --property=Id,LoadState,ActiveState UNIT...`.

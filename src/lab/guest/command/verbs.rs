@@ -12,7 +12,12 @@ use crate::probe::linux::rdma_sysfs::roce_mtu;
 /// `ibv_devices`.
 pub fn devices(scene: &Scene<'_>) -> Answer {
     let adapter = &scene.moment.state.adapter;
-    says(lists::ibv_devices(&adapter.device, &adapter.node_guid))
+    let mut text = lists::ibv_devices(&adapter.device, &adapter.node_guid);
+    if !scene.moment.state.has_device {
+        // The two lines of the head.
+        text = text.split_inclusive('\n').take(2).collect();
+    }
+    says(text)
 }
 
 /// `show_gids` of the adapter's vendor: only where its tools are installed.
@@ -41,17 +46,22 @@ pub fn devinfo(scene: &Scene<'_>, words: &[&str]) -> Answer {
     while let Some(word) = words.next() {
         match word {
             "-v" => verbose = true,
+            "-l" if !moment.state.has_device => return says("0 HCAs found:\n\n"),
             "-l" => return says(format!("1 HCA found:\n\t{}\n\n", adapter.device)),
             "-i" => drop(words.next()),
             "-d" => {
                 let name = words.next().unwrap_or("");
-                if name != adapter.device {
+                if name != adapter.device || !moment.state.has_device {
                     // Source: capture "ibv_devinfo -d nope".
                     return fails(format!("IB device '{name}' wasn't found\n"), 255);
                 }
             }
             _ => return fails("", 1),
         }
+    }
+    if !moment.state.has_device {
+        // Source: rdma-core libibverbs/examples/devinfo.c.
+        return fails("No IB devices found\n", 255);
     }
     let active = moment.is_active();
     let limits = match (verbose, adapter.family) {
@@ -117,6 +127,9 @@ pub fn devinfo(scene: &Scene<'_>, words: &[&str]) -> Answer {
 pub fn ibstat(scene: &Scene<'_>, words: &[&str]) -> Answer {
     let moment = &scene.moment;
     let adapter = &moment.state.adapter;
+    if !moment.state.has_device {
+        return says("");
+    }
     if words.contains(&"-l") {
         return says(format!("{}\n", adapter.device));
     }

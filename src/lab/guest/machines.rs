@@ -105,7 +105,7 @@ fn machine(plan: Plan, seed: u64, wire: Arc<Wire>, wall_began: Timestamp) -> Sta
         gateway: Ipv4Addr::new(10, 20, 0, 1),
         boot: Boot { number: 0, at: -up, id: uuid(seed, 0) },
         adapter: adapter(plan),
-        has_device: true,
+        unloaded: None,
         open_mpi: OPEN_MPI,
         functions: hardware::functions(family),
         modules: hardware::modules(family),

@@ -131,7 +131,7 @@ impl Guest {
 
     /// Its files as they are now.
     fn tree(&self, state: &State) -> &Tree {
-        if state.has_device { &self.tree } else { &self.bare }
+        if state.has_device() { &self.tree } else { &self.bare }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

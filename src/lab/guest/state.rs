@@ -31,8 +31,8 @@ pub struct State {
     pub boot: Boot,
     /// Its RDMA adapter.
     pub adapter: Adapter,
-    /// True while the module is loaded that makes an RDMA device of it.
-    pub has_device: bool,
+    /// What was loaded before the module was unloaded that makes an RDMA device of the adapter; `None` while it is loaded.
+    pub unloaded: Option<Loaded>,
     /// Version of the Open MPI that logins find.
     pub open_mpi: &'static str,
     /// Its network interfaces, in the order of their indices.
@@ -71,6 +71,17 @@ pub struct State {
     pub tools: Vec<(&'static str, &'static str)>,
     /// Wall clock when the lab began.
     pub wall_began: Timestamp,
+}
+
+/// Functions with their drivers, loaded modules, and versions of those that have one.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// PCI functions.
+    pub functions: Vec<Function>,
+    /// Modules.
+    pub modules: Vec<Module>,
+    /// Name and version.
+    pub versions: Vec<(&'static str, &'static str)>,
 }
 
 /// One boot.
@@ -303,6 +314,11 @@ impl State {
     /// This state at a moment, for a login.
     pub fn at<'a>(&'a self, now: f64, login: &'a Login) -> Moment<'a> {
         Moment { state: self, now, login }
+    }
+
+    /// True if the adapter has its RDMA device.
+    pub fn has_device(&self) -> bool {
+        self.unloaded.is_none()
     }
 
     /// The interface of the RDMA adapter.

@@ -54,7 +54,7 @@ pub fn fill(tree: &mut Tree, state: &State) {
     for place in 0..state.netdevs.len() {
         netdev(tree, state, place);
     }
-    if state.has_device {
+    if state.has_device() {
         device(tree, state);
         port(tree, state);
     }

@@ -1,8 +1,7 @@
 //! What can go wrong inside a guest: with its modules, its software and what its logins are given.
 
-use super::hardware;
 use super::machines;
-use super::state::{Family, State};
+use super::state::{Family, Loaded, State};
 use crate::lab::machine::GuestTrouble;
 
 /// Begins or ends a trouble.
@@ -34,15 +33,22 @@ pub fn suffer(state: &mut State, now: f64, trouble: GuestTrouble, on: bool) {
 /// Loads or unloads the module that makes an RDMA device of the adapter: that of PVRDMA is the driver of its function, that
 /// of mlx5 stands on top of it.
 pub fn load_driver(state: &mut State, on: bool) {
-    let family = state.adapter.family;
-    let module = if family == Family::Pvrdma { "vmw_pvrdma" } else { "mlx5_ib" };
-    state.has_device = on;
-    state.functions = hardware::functions(family);
-    state.modules = hardware::modules(family);
-    state.module_versions = hardware::module_versions(family);
     if on {
+        if let Some(Loaded { functions, modules, versions }) = state.unloaded.take() {
+            (state.functions, state.modules, state.module_versions) = (functions, modules, versions);
+        }
         return;
     }
+    if !state.has_device() {
+        return;
+    }
+    let family = state.adapter.family;
+    let module = if family == Family::Pvrdma { "vmw_pvrdma" } else { "mlx5_ib" };
+    state.unloaded = Some(Loaded {
+        functions: state.functions.clone(),
+        modules: state.modules.clone(),
+        versions: state.module_versions.clone(),
+    });
     state.modules.retain(|loaded| loaded.name != module);
     state.module_versions.retain(|(name, _)| *name != module);
     for loaded in &mut state.modules {
@@ -77,6 +83,7 @@ fn without(users: &'static str, module: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lab::guest::hardware;
 
     #[test]
     fn no_list_names_a_module_that_is_not_loaded() {

@@ -80,7 +80,7 @@ fn devices(scene: &Scene<'_>) -> String {
     };
     let text =
         fill(include_str!("../templates/ucx_info-d.txt"), &[("tcp", tcp), ("device", name.clone()), ("rdma", rdma)]);
-    if state.has_device {
+    if state.has_device() {
         return text;
     }
     // Without a device there is no domain of it.

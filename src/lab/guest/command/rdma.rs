@@ -68,7 +68,7 @@ pub fn run(scene: &Scene<'_>, words: &[&str]) -> Answer {
         _ => words,
     };
     let moment = &scene.moment;
-    if !moment.state.has_device && matches!(object(word), Some("dev" | "link" | "resource" | "statistic")) {
+    if !moment.state.has_device() && matches!(object(word), Some("dev" | "link" | "resource" | "statistic")) {
         let is_named =
             words.iter().any(|word| !matches!(*word, "qp" | "cm_id" | "cq" | "mr" | "pd" | "ctx" | "srq" | "link"));
         return if is_named { fails("Wrong device name\n", 1) } else { answer(options, String::new(), Vec::new()) };

@@ -13,7 +13,7 @@ use crate::probe::linux::rdma_sysfs::roce_mtu;
 pub fn devices(scene: &Scene<'_>) -> Answer {
     let adapter = &scene.moment.state.adapter;
     let mut text = lists::ibv_devices(&adapter.device, &adapter.node_guid);
-    if !scene.moment.state.has_device {
+    if !scene.moment.state.has_device() {
         // The two lines of the head.
         text = text.split_inclusive('\n').take(2).collect();
     }
@@ -46,12 +46,12 @@ pub fn devinfo(scene: &Scene<'_>, words: &[&str]) -> Answer {
     while let Some(word) = words.next() {
         match word {
             "-v" => verbose = true,
-            "-l" if !moment.state.has_device => return says("0 HCAs found:\n\n"),
+            "-l" if !moment.state.has_device() => return says("0 HCAs found:\n\n"),
             "-l" => return says(format!("1 HCA found:\n\t{}\n\n", adapter.device)),
             "-i" => drop(words.next()),
             "-d" => {
                 let name = words.next().unwrap_or("");
-                if name != adapter.device || !moment.state.has_device {
+                if name != adapter.device || !moment.state.has_device() {
                     // Source: capture "ibv_devinfo -d nope".
                     return fails(format!("IB device '{name}' wasn't found\n"), 255);
                 }
@@ -59,7 +59,7 @@ pub fn devinfo(scene: &Scene<'_>, words: &[&str]) -> Answer {
             _ => return fails("", 1),
         }
     }
-    if !moment.state.has_device {
+    if !moment.state.has_device() {
         // Source: rdma-core libibverbs/examples/devinfo.c.
         return fails("No IB devices found\n", 255);
     }
@@ -127,7 +127,7 @@ pub fn devinfo(scene: &Scene<'_>, words: &[&str]) -> Answer {
 pub fn ibstat(scene: &Scene<'_>, words: &[&str]) -> Answer {
     let moment = &scene.moment;
     let adapter = &moment.state.adapter;
-    if !moment.state.has_device {
+    if !moment.state.has_device() {
         return says("");
     }
     if words.contains(&"-l") {

@@ -15,6 +15,7 @@ use super::finding::{Confidence, Status};
 use super::join::Chain;
 use crate::fabric::{Attribute, Entity, EntityId, TargetId, Text};
 
+pub(super) use own::rdma_device;
 pub use places::{Device, Move, Outcome, Place, places};
 
 /// What a host needs so that PVRDMA adapters on it use RDMA, and that it stays so.
@@ -178,8 +179,28 @@ pub fn judgements(scene: &Scene<'_>) -> Vec<Found> {
         .collect()
 }
 
+/// All that is told of qualification: which hosts qualify, and where each VM would keep RDMA.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Qualification {
+    /// True if a VM has a PVRDMA adapter.
+    pub is_needed: bool,
+    /// The hosts.
+    pub rows: Vec<Row>,
+    /// The VMs.
+    pub places: Vec<Place>,
+}
+
+impl Qualification {
+    /// Works it out; `found` is what the checks say of the same scene.
+    pub fn of(scene: &Scene<'_>, found: &[Found]) -> Self {
+        let found = of_requirements(found);
+        let is_needed = scene.pvrdma_chains().next().is_some();
+        Self { is_needed, rows: matrix(scene, &found), places: places(scene, &found) }
+    }
+}
+
 /// Those of many findings that judge requirements.
-pub fn of_requirements(found: &[Found]) -> Vec<Found> {
+fn of_requirements(found: &[Found]) -> Vec<Found> {
     let judges = |id: &str| Requirement::ALL.iter().any(|requirement| requirement.checks().contains(&id));
     found.iter().filter(|one| judges(one.check.id)).cloned().collect()
 }

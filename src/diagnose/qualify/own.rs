@@ -60,7 +60,7 @@ pub(super) fn uplinks(scene: &Scene<'_>, switch: &EntityId) -> Option<Vec<Entity
 }
 
 /// The RDMA device that is paired with an uplink.
-pub(super) fn rdma_device(scene: &Scene<'_>, uplink: &EntityId) -> Option<EntityId> {
+pub(in crate::diagnose) fn rdma_device(scene: &Scene<'_>, uplink: &EntityId) -> Option<EntityId> {
     let name = uplink.entity.name();
     let devices = scene.fabric.of_kind(&uplink.target, Entity::RdmaDevice(Text::new("")));
     let mut devices = devices.map(|entity| EntityId::new(&uplink.target, entity.clone()));

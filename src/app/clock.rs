@@ -118,8 +118,12 @@ mod tests {
         let mut observation = Observation::of_text("esxi.date", "1764492000\n");
         (observation.at, observation.duration) = (at(-3_600_000), Some(Duration::from_millis(5)));
         let probe = SourceId::new(clock::PROBE.name);
-        let report =
-            Report { target: TargetId::new("esx"), probe, observations: vec![Arc::new(observation)], facts: Vec::new() };
+        let report = Report {
+            target: TargetId::new("esx"),
+            probe,
+            observations: vec![Arc::new(observation)],
+            facts: Vec::new(),
+        };
         take_in(&mut saved, at(0), &report);
         assert_eq!(saved.clock_offset_ms, None);
         let mut off = Target::new(TargetKind::Esxi);

@@ -2,6 +2,7 @@
 //! from the other hosts first; all hosts side by side; versions over all targets.
 
 mod compare;
+mod judged;
 mod one;
 pub(super) mod pvrdma;
 mod qualify;

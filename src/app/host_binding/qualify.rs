@@ -11,7 +11,7 @@ use super::super::table::{Cell, Row, RowKey};
 use super::hosts;
 use crate::diagnose::check::Exhibit;
 use crate::diagnose::finding::Status;
-use crate::diagnose::qualify::{self, Device, Outcome, Place, Requirement};
+use crate::diagnose::qualify::{self, Device, Outcome, Place, Qualification, Requirement};
 use crate::fabric::{Attribute, Entity, EntityId, TargetId};
 
 /// The title above the hosts.
@@ -143,7 +143,7 @@ fn verdict(row: &qualify::Row) -> String {
 
 fn of_host(model: &Model, diagnosed: &Diagnosed, row: &qualify::Row, is_one_of_several: bool) -> Told {
     let qualification = &diagnosed.qualification;
-    let carries = qualification.places.iter().any(|place| place.runs && place.here.is_some() && place.vm.target == row.host);
+    let carries = carries(qualification, &row.host);
     // Of a host to which a VM could only come nothing is broken now; where nobody needs it, nothing is wrong.
     let bad = match (carries, qualification.is_needed) {
         (true, _) => Gravity::Bad,
@@ -153,15 +153,8 @@ fn of_host(model: &Model, diagnosed: &Diagnosed, row: &qualify::Row, is_one_of_s
     let name = row.switch.as_ref().map_or_else(String::new, |switch| switch.entity.name());
     let (mut cells, mut sentences) = (Vec::new(), Vec::new());
     for cell in &row.cells {
-        let gravity = match cell.status {
-            _ if !cell.applies => Gravity::Neutral,
-            Status::Fail if cell.decides() => bad,
-            Status::Fail | Status::Warn => bad.min(Gravity::Warning),
-            Status::Unknown => Gravity::Unknown,
-            Status::Pass | Status::Info => Gravity::Good,
-        };
         let source = source(model, &cell.exhibits);
-        cells.push(super::super::table::Cell { text: word(cell).to_owned(), gravity, source });
+        cells.push(Cell { text: word(cell).to_owned(), gravity: gravity_of(cell, bad), source });
         let mut sentence = format!("{} {} {}: {}", row.host, cell.requirement.name(), word(cell), cell.says);
         if !cell.decide.is_empty() && cell.status == Status::Unknown {
             sentence.push_str(&format!("; would tell: {}", cell.decide));
@@ -174,6 +167,50 @@ fn of_host(model: &Model, diagnosed: &Diagnosed, row: &qualify::Row, is_one_of_s
     let label = if is_one_of_several { format!("{} {name}", row.host).trim().to_owned() } else { row.host.to_string() };
     let id = EntityId::new(&row.host, Entity::Host);
     Told { row: Row { key: key("host", &id, &name), label, cells }, sentences }
+}
+
+/// How one host stands to each requirement, a row for each. What a host was installed with is no trouble of one without
+/// VMs that need it.
+pub(super) fn of_one(model: &Model, host: &TargetId) -> Vec<Row> {
+    let diagnosed = model.diagnosed();
+    let qualification = &diagnosed.qualification;
+    let carries = carries(qualification, host);
+    let rows = qualification.rows.iter().filter(|row| row.host == *host);
+    rows.flat_map(|row| row.cells.iter().map(move |cell| (row, cell)))
+        .map(|(row, cell)| {
+            let is_lacking = matches!(cell.status, Status::Fail | Status::Warn) && cell.applies;
+            let (text, gravity) = match (is_lacking, carries, cell.requirement) {
+                (true, false, Requirement::Tag | Requirement::Ruleset) => {
+                    (format!("{}: the default, it matters only to VMs with PVRDMA", cell.says), Gravity::Neutral)
+                }
+                (true, false, _) => (format!("{}: it matters only to VMs with PVRDMA", cell.says), Gravity::Neutral),
+                _ => (cell.says.clone(), gravity_of(cell, Gravity::Bad)),
+            };
+            let mut cells = vec![Cell { source: source(model, &cell.exhibits), ..Cell::said(text, gravity) }];
+            if cell.status == Status::Unknown && !cell.decide.is_empty() {
+                cells.push(Cell::said(format!("would tell: {}", cell.decide), Gravity::Neutral));
+            }
+            let name = row.switch.as_ref().map_or_else(String::new, |switch| switch.entity.name());
+            let id = EntityId::new(host, Entity::Host);
+            Row { key: key(cell.requirement.name(), &id, &name), label: cell.requirement.name().to_owned(), cells }
+        })
+        .collect()
+}
+
+/// True if a VM with PVRDMA adapters runs on a host.
+fn carries(qualification: &Qualification, host: &TargetId) -> bool {
+    qualification.places.iter().any(|place| place.runs && place.here.is_some() && place.vm.target == *host)
+}
+
+/// How a cell is drawn, where a requirement that is not met is as bad as this.
+fn gravity_of(cell: &qualify::Cell, bad: Gravity) -> Gravity {
+    match cell.status {
+        _ if !cell.applies => Gravity::Neutral,
+        Status::Fail if cell.decides() => bad,
+        Status::Fail | Status::Warn => bad.min(Gravity::Warning),
+        Status::Unknown => Gravity::Unknown,
+        Status::Pass | Status::Info => Gravity::Good,
+    }
 }
 
 /// How a VM has RDMA, in words.
@@ -197,9 +234,8 @@ fn of_vm(model: &Model, place: &Place) -> Told {
             place.moves.iter().find(|one| one.host == *host).map(|one| there(model, place, one))
         };
         // A host that came since the checks ran last.
-        let (cell, sentence) = told.unwrap_or_else(|| {
-            (Cell::said("?", Gravity::Unknown), format!("the checks did not look at {host} yet"))
-        });
+        let (cell, sentence) = told
+            .unwrap_or_else(|| (Cell::said("?", Gravity::Unknown), format!("the checks did not look at {host} yet")));
         cells.push(cell);
         sentences.push(format!("{name} ({}) {sentence}", kind(*device)));
     }
@@ -267,7 +303,8 @@ fn declared(model: &Model, diagnosed: &Diagnosed) -> Vec<Told> {
         row: Row { key: key("declared", &id(first), word), label: label.to_owned(), cells: vec![cell] },
     };
     let unseen = |block: &str| {
-        let text = format!("not observable over SSH, only vCenter tells; {block} in the configuration file declares it");
+        let text =
+            format!("not observable over SSH, only vCenter tells; {block} in the configuration file declares it");
         Cell::said(text, Gravity::Unknown)
     };
     let mut told = Vec::new();

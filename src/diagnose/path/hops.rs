@@ -228,13 +228,7 @@ fn either(scene: &Scene<'_>, chain: &Chain, side: Side) -> Vec<Draft> {
     hops
 }
 
-fn known_uplink(
-    scene: &Scene<'_>,
-    chain: &Chain,
-    side: Side,
-    uplink: &EntityId,
-    device: Option<&EntityId>,
-) -> Draft {
+fn known_uplink(scene: &Scene<'_>, chain: &Chain, side: Side, uplink: &EntityId, device: Option<&EntityId>) -> Draft {
     let name = device.filter(|_| chain.is_pvrdma()).unwrap_or(uplink).entity.name();
     let mut draft = Draft::new(HopKind::Uplink, side, uplink, name);
     match scene.flag(uplink, Attribute::Carrier) {

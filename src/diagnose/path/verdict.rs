@@ -83,10 +83,8 @@ fn paravirtual(
         );
         return said(Transport::SameHost, Confidence::Proved, why, evidence);
     }
-    let rows: Vec<(&End<'_>, qualify::Row)> = [one, other]
-        .into_iter()
-        .filter_map(|end| Some((end, qualify::row_of(scene, found, end.chain?)?)))
-        .collect();
+    let rows: Vec<(&End<'_>, qualify::Row)> =
+        [one, other].into_iter().filter_map(|end| Some((end, qualify::row_of(scene, found, end.chain?)?))).collect();
     let of = |status: Status| -> Vec<(&End<'_>, qualify::Cell)> {
         rows.iter().flat_map(|(end, row)| row.needed(status).map(|cell| (*end, cell.clone()))).collect()
     };

@@ -243,7 +243,7 @@ fn fitting_switches(scene: &Scene<'_>) -> BTreeSet<EntityId> {
 }
 
 /// One row for each host of the inventory and each distributed switch that PVRDMA adapters are on anywhere; where there is no
-/// such adapter, each switch that could carry one.
+/// such adapter, each switch that could carry one. Each host has one row at least.
 pub fn matrix(scene: &Scene<'_>, found: &[Found]) -> Vec<Row> {
     let is_used = scene.pvrdma_chains().next().is_some();
     let mut switches: Vec<EntityId> = Vec::new();
@@ -255,10 +255,8 @@ pub fn matrix(scene: &Scene<'_>, found: &[Found]) -> Vec<Row> {
     }
     let mut rows: Vec<Row> =
         switches.iter().flat_map(|switch| scene.hosts().map(|host| row(scene, found, host, Some(switch)))).collect();
-    // Adapters of which the switch is not known need all that does not hang on it.
-    let is_lost = |chain: &&Chain| !is_on_standard(scene, chain) && distributed_switch(scene, chain).is_none();
-    let lost: BTreeSet<&TargetId> = scene.pvrdma_chains().filter(is_lost).map(|chain| &chain.vm.target).collect();
-    for host in lost {
+    // Where no switch is known there is still what does not hang on it.
+    for host in scene.hosts() {
         if rows.iter().all(|row| row.host != *host) {
             rows.push(row(scene, found, host, None));
         }
@@ -270,9 +268,12 @@ pub fn matrix(scene: &Scene<'_>, found: &[Found]) -> Vec<Row> {
 /// How a host stands to all requirements of PVRDMA adapters on a switch; `wanted` is the switch as some host knows it, or
 /// nothing where nothing tells which it is.
 fn row(scene: &Scene<'_>, found: &[Found], host: &TargetId, wanted: Option<&EntityId>) -> Row {
-    let switch = wanted.and_then(|wanted| {
-        if wanted.target == *host { Some(wanted.clone()) } else { same_switch(scene, host, wanted) }
-    });
+    let switch =
+        wanted.and_then(
+            |wanted| {
+                if wanted.target == *host { Some(wanted.clone()) } else { same_switch(scene, host, wanted) }
+            },
+        );
     let is_member = match (&switch, wanted) {
         (Some(_), _) => Some(true),
         (None, Some(_)) if scene.unread(host, "esxi.distributed-switches").is_none() => Some(false),

@@ -95,14 +95,19 @@ fn without_switch(scene: &Scene<'_>, requirement: Requirement, place: Place<'_>)
         if requirement != Requirement::Hca {
             return Cell::idle(requirement, says);
         }
-        return cell(requirement, Status::Fail, says)
-            .shown(&EntityId::new(host, Entity::Host), Attribute::EsxiVersion);
+        return cell(requirement, Status::Fail, says).shown(&EntityId::new(host, Entity::Host), Attribute::EsxiVersion);
     }
     // Whatever the switch is: without an RDMA device that works no uplink of it has one.
     if requirement == Requirement::Hca
         && let Some(cell) = no_device(scene, host)
     {
         return cell;
+    }
+    if wanted.is_none() && !scene.pvrdma_chains().any(|chain| chain.vm.target == *host) {
+        return Cell::idle(
+            requirement,
+            format!("{host} has no PVRDMA adapter, and no switch that could carry one is known"),
+        );
     }
     let list = format!("esxcli network vswitch dvs vmware list on {host}");
     if let Some(why) = scene.unread(host, "esxi.distributed-switches") {
@@ -129,9 +134,7 @@ fn no_device(scene: &Scene<'_>, host: &TargetId) -> Option<Cell> {
         let system = EntityId::new(host, Entity::Host);
         return Some(of(format!("{host} has no RDMA device")).shown(&system, Attribute::RdmaPresence));
     };
-    let is_idle = |device: &EntityId| {
-        matches!(scene.value(device, Attribute::PortState), Some(Value::PortState(state)) if *state != PortState::Active)
-    };
+    let is_idle = |device: &EntityId| matches!(scene.value(device, Attribute::PortState), Some(Value::PortState(state)) if *state != PortState::Active);
     devices
         .iter()
         .all(is_idle)

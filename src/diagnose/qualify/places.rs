@@ -186,7 +186,11 @@ fn on_standard(host: &TargetId, chain: &Chain) -> Move {
         keeps: Status::Fail,
         outcome: Outcome::Tcp,
         why,
-        exhibits: vec![Exhibit::of(&chain.device, Attribute::PortGroupKey, "it is on a port group of a standard switch")],
+        exhibits: vec![Exhibit::of(
+            &chain.device,
+            Attribute::PortGroupKey,
+            "it is on a port group of a standard switch",
+        )],
         decide: String::new(),
         lack: None,
         vmotion: same(),

@@ -32,8 +32,7 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
     let clocks = || scene.machines.values().filter_map(|machine| machine.clock);
     // Where all targets differ from us by as much, it is ours that is wrong: the middle of all of them is right. What is
     // known less closely than clocks may differ (a host tells no parts of a second) has no say in it.
-    let mut all: Vec<i64> =
-        clocks().filter(|(_, doubt)| *doubt as f64 <= most).map(|(ahead, _)| ahead).collect();
+    let mut all: Vec<i64> = clocks().filter(|(_, doubt)| *doubt as f64 <= most).map(|(ahead, _)| ahead).collect();
     all.push(0);
     all.sort_unstable();
     let middle = all[all.len() / 2];

@@ -24,7 +24,8 @@ pub const CHECK: Check = Check {
 fn judge(scene: &Scene<'_>) -> Vec<Judged> {
     let found = qualify::judgements(scene);
     let places = qualify::places(scene, &found);
-    let judged = places.iter().filter(|place| place.runs).filter_map(|place| Some(judge_place(place, place.here.as_ref()?)));
+    let judged =
+        places.iter().filter(|place| place.runs).filter_map(|place| Some(judge_place(place, place.here.as_ref()?)));
     judged
         .map(|judged| {
             let vm = judged.subject.clone();

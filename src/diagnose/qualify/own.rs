@@ -129,6 +129,8 @@ fn no_device(scene: &Scene<'_>, host: &TargetId) -> Option<Cell> {
         .fabric
         .of_kind(host, Entity::RdmaDevice(Text::new("")))
         .map(|entity| EntityId::new(host, entity.clone()))
+        // The lists of protocols and of VMkernel adapters name devices too; the list of devices tells their state.
+        .filter(|device| scene.fabric.reading(device, Attribute::PortState).is_some())
         .collect();
     let Some(first) = devices.first() else {
         let system = EntityId::new(host, Entity::Host);

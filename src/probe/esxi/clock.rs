@@ -81,7 +81,7 @@ mod tests {
             shown(&run(&PROBE, &[(text, errors, status)]), &Entity::Host, Attribute::WallClock)
         };
         assert_eq!(of(DATE, "", 0), "2025-11-30 08:40:00 UTC");
-        assert_eq!(of("\n", "", 0), "");
+        assert_eq!(of("\n", "", 0), "<empty>");
         for wrong in ["%s\n", "-5\n", "99999999999999999999\n", "Sun Nov 30\n"] {
             assert!(of(wrong, "", 0).starts_with("<failed"), "{wrong}");
         }

@@ -130,6 +130,10 @@ fn source(model: &Model, exhibits: &[Exhibit]) -> Option<super::super::table::Or
     exhibits.iter().find_map(|exhibit| shown(model, exhibit, Gravity::Neutral).source)
 }
 
+fn add(sentence: &mut String, parts: &[&str]) {
+    parts.iter().for_each(|part| sentence.push_str(part));
+}
+
 /// Whether a host qualifies, in a sentence.
 fn verdict(row: &qualify::Row) -> String {
     let host = &row.host;
@@ -157,10 +161,10 @@ fn of_host(model: &Model, diagnosed: &Diagnosed, row: &qualify::Row, is_one_of_s
         cells.push(Cell { text: word(cell).to_owned(), gravity: gravity_of(cell, bad), source });
         let mut sentence = format!("{} {} {}: {}", row.host, cell.requirement.name(), word(cell), cell.says);
         if !cell.decide.is_empty() && cell.status == Status::Unknown {
-            sentence.push_str(&format!("; would tell: {}", cell.decide));
+            add(&mut sentence, &["; would tell: ", &cell.decide]);
         }
         if let Some(check) = cell.check {
-            sentence.push_str(&format!(" ({check})"));
+            add(&mut sentence, &[" (", check, ")"]);
         }
         sentences.push(format!("{sentence}. {}", verdict(row)));
     }
@@ -229,7 +233,7 @@ fn of_vm(model: &Model, place: &Place) -> Told {
     let state = if place.runs { "runs" } else { "is off" };
     for host in hosts(model) {
         let told = if *host == vm.target {
-            here(model, place, state)
+            Some(here(model, place, state))
         } else {
             place.moves.iter().find(|one| one.host == *host).map(|one| there(model, place, one))
         };
@@ -243,12 +247,12 @@ fn of_vm(model: &Model, place: &Place) -> Told {
 }
 
 /// The host where a VM is.
-fn here(model: &Model, place: &Place, state: &str) -> Option<(Cell, String)> {
+fn here(model: &Model, place: &Place, state: &str) -> (Cell, String) {
     let host = &place.vm.target;
     let Some(row) = &place.here else {
         let source = source(model, &[Exhibit::of(&place.vm, Attribute::PowerState, String::new())]);
         let cell = Cell { source, ..Cell::said("here", Gravity::Neutral) };
-        return Some((cell, format!("{state} here, on {host}")));
+        return (cell, format!("{state} here, on {host}"));
     };
     let says = |status| row.needed(status).map(|cell| cell.says.as_str()).collect::<Vec<_>>().join("; ");
     let exhibits = |status| row.needed(status).flat_map(|cell| cell.exhibits.clone()).collect::<Vec<_>>();
@@ -263,7 +267,7 @@ fn here(model: &Model, place: &Place, state: &str) -> Option<(Cell, String)> {
     };
     let cell = Cell { source: source(model, &shown), ..Cell::said(text, gravity) };
     let why = if why.is_empty() { String::new() } else { format!(": {why}") };
-    Some((cell, format!("{state} on {host}. {}{why}", verdict(row))))
+    (cell, format!("{state} on {host}. {}{why}", verdict(row)))
 }
 
 /// Another host.
@@ -279,16 +283,16 @@ fn there(model: &Model, place: &Place, one: &qualify::Move) -> (Cell, String) {
     let cell = Cell { source: source(model, &one.exhibits), ..Cell::said(one.outcome.words(), gravity) };
     let mut sentence = format!("on {}: {}", one.host, one.outcome.words());
     if !one.why.is_empty() {
-        sentence.push_str(&format!(": {}", one.why));
+        add(&mut sentence, &[": ", &one.why]);
     }
     if !one.decide.is_empty() {
-        sentence.push_str(&format!("; would tell: {}", one.decide));
+        add(&mut sentence, &["; would tell: ", &one.decide]);
     }
     if one.outcome != Outcome::NotDeterminable {
-        sentence.push_str(&format!(". vMotion {}; DRS {}; HA {}", one.vmotion, one.drs, one.ha));
+        add(&mut sentence, &[". vMotion ", &one.vmotion, "; DRS ", &one.drs, "; HA ", &one.ha]);
     }
     if !place.condition.is_empty() && one.outcome == Outcome::KeepsRdma {
-        sentence.push_str(&format!(". {}", place.condition));
+        add(&mut sentence, &[". ", &place.condition]);
     }
     (cell, sentence)
 }

@@ -149,9 +149,8 @@ fn a_target_that_cannot_be_read_is_told_and_nothing_is_claimed_of_it() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Faults that take other faults out of sight where both are on one host
-/// (of two uplinks nobody can tell which one carries a VM, and so which port of which switch is on its way)
-const HIDING: [&str; 4] = ["hca-passthrough", "vm-moved", "hostd-dead", "two-uplinks"];
+/// Faults that take other faults out of sight where both are on one host.
+const HIDING: [&str; 3] = ["hca-passthrough", "vm-moved", "hostd-dead"];
 
 /// A scenario with the faults of two, drawn from a seed.
 fn mixed(seed: u64) -> Option<(&'static Scenario, [&'static Scenario; 2])> {

@@ -9,6 +9,8 @@ mod host_series;
 mod hosts;
 #[path = "screens/overlays.rs"]
 mod overlays;
+#[path = "screens/qualify.rs"]
+mod qualify;
 #[path = "screens/questions.rs"]
 mod questions;
 

@@ -2,6 +2,7 @@
 //! shell runs nothing; controls and escape sequences are taken out of everything. Questions and what is typed into them
 //! are never copied.
 
+use super::host_binding;
 use super::live::{self, Graph};
 use super::message::Severity;
 use super::model::Model;
@@ -125,11 +126,38 @@ fn of_rows(model: &Model, whole: bool) -> Option<(Option<CopyText>, &'static str
     // Without a selection the first row is meant, as for evidence; one whose row went away means none.
     let is_meant = |row: &table::Row| view.selected.as_ref().is_none_or(|key| *key == row.key);
     let (row, cell) = table::selected(model).filter(|(row, _)| is_meant(row))?;
+    if host_binding::shows_qualification(model) {
+        return qualification(model, &row, view.cell, whole);
+    }
     if whole {
         let cells: Vec<&str> = row.cells.iter().map(|cell| cell.text.as_str()).collect();
         return Some((CopyText::line(&format!("{}: {}", row.label, cells.join("  "))), "row"));
     }
     Some((CopyText::line(&cell.text), "value"))
+}
+
+/// A word alone says nothing where it was pasted: the sentence behind it is copied, or each word with what it is of.
+fn qualification(
+    model: &Model,
+    row: &table::Row,
+    cell: usize,
+    whole: bool,
+) -> Option<(Option<CopyText>, &'static str)> {
+    if !whole {
+        return Some((CopyText::line(&host_binding::sentence(model, &row.key, cell)?), "sentence"));
+    }
+    let headings = host_binding::headings(model);
+    let rows = table::rows(model)?;
+    let before = rows.iter().take_while(|one| one.key != row.key);
+    let section = before.filter(|one| one.is_section()).last().map(|section| section.label.as_str());
+    let heading = headings.iter().find(|heading| Some(heading.section.as_str()) == section);
+    let cells: Vec<String> = match heading.filter(|heading| heading.names.len() == row.cells.len()) {
+        Some(heading) => {
+            heading.names.iter().zip(&row.cells).map(|([name, _], cell)| format!("{name} {}", cell.text)).collect()
+        }
+        None => row.cells.iter().map(|cell| cell.text.clone()).collect(),
+    };
+    Some((CopyText::line(&format!("{}: {}", row.label, cells.join("  "))), "row"))
 }
 
 /// The values at the cursor, one line each: of the selected graph, or of all.

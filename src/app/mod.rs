@@ -3,6 +3,7 @@
 pub mod action;
 pub mod change;
 pub mod changes;
+pub mod clock;
 pub mod condition;
 pub mod connection;
 pub mod context;

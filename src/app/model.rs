@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::change::Change;
+use super::clock::Bounds;
 use super::connection::{Connection, Problem};
 use super::diagnosis::{Diagnosed, Finding};
 use super::events::{Event, EventLog};
@@ -68,6 +69,9 @@ pub struct Target {
     /// By how much that may be wrong: half of the quickest way there and back.
     #[serde(default)]
     pub clock_within: Option<Duration>,
+    /// The same of a host, whose clock is known by what many reads leave open.
+    #[serde(default)]
+    pub clock_bounds: Option<Bounds>,
     /// The quickest tick of this connection, there and back.
     #[serde(default)]
     pub quickest: Option<Duration>,
@@ -100,6 +104,7 @@ impl Target {
             round_trip: None,
             clock_offset_ms: None,
             clock_within: None,
+            clock_bounds: None,
             quickest: None,
             late: BTreeSet::new(),
             dropped: 0,

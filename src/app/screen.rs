@@ -123,6 +123,8 @@ pub enum HostMode {
     Compare,
     /// Versions over all targets, the odd ones out first.
     Versions,
+    /// Which hosts qualify for PVRDMA, and where each VM would keep RDMA.
+    Qualify,
 }
 
 /// The *Host binding* panel.

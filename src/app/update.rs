@@ -4,6 +4,7 @@
 use super::action::{self};
 use super::change;
 use super::changes;
+use super::clock;
 use super::condition;
 use super::connection::Connection;
 use super::effect::Effect;
@@ -193,6 +194,7 @@ fn reported(model: &mut Model, at: Timestamp, report: &Report) {
     if let Some(target) = model.targets.get_mut(&report.target) {
         target.last_report = Some(at);
         target.read.insert(report.probe.clone());
+        clock::take_in(target, at, report);
         if report.observations.iter().any(|read| read.outcome == Outcome::TimedOut) {
             target.late.insert(report.probe.clone());
         } else {

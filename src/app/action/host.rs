@@ -20,6 +20,14 @@ pub(super) const VERSIONS: Action = Action {
     run: |model| toggle(model, HostMode::Versions),
 };
 
+pub(super) const QUALIFICATION: Action = Action {
+    name: "qualification",
+    hint: "qualify",
+    description: "Show which hosts qualify for PVRDMA, requirement by requirement, and where each VM would keep RDMA; again: one \
+                  host",
+    run: |model| toggle(model, HostMode::Qualify),
+};
+
 pub(super) const SHOW_ALL: Action = Action {
     name: "show-same",
     hint: "all",
@@ -29,7 +37,7 @@ pub(super) const SHOW_ALL: Action = Action {
         host.all = !host.all;
         let words = if host.all { "all values are shown" } else { "only what differs is shown" };
         // What one host has is always shown whole.
-        if host.mode == HostMode::One {
+        if matches!(host.mode, HostMode::One | HostMode::Qualify) {
             model.screen.host.mode = HostMode::Compare;
         }
         model.screen.notice = Some((words.to_owned(), model.now));

@@ -20,6 +20,7 @@ use crate::diagnose::cause::{Diagnosis, Found, diagnose};
 use crate::diagnose::check::{Scene, examine};
 use crate::diagnose::correlate::weigh;
 use crate::diagnose::path::Path;
+use crate::diagnose::qualify::Qualification;
 use crate::fabric::TargetId;
 
 /// What all checks said at one time.
@@ -27,6 +28,8 @@ use crate::fabric::TargetId;
 pub struct Diagnosed {
     /// All of it, in the order of the catalogue.
     pub found: Vec<Found>,
+    /// Which hosts qualify for PVRDMA, and where each VM would keep RDMA.
+    pub qualification: Qualification,
     /// The same as causes with their symptoms, and the rest.
     pub diagnosis: Diagnosis,
     /// Ways between guests that were asked for since.
@@ -40,7 +43,8 @@ impl Diagnosed {
             let found = examine(scene);
             let mut diagnosis = diagnose(found.clone(), &model.fabric);
             weigh(scene, &mut diagnosis);
-            Arc::new(Self { found, diagnosis, paths: Mutex::default() })
+            let qualification = Qualification::of(scene, &found);
+            Arc::new(Self { found, qualification, diagnosis, paths: Mutex::default() })
         })
     }
 }

@@ -2,20 +2,23 @@
 //! from the other hosts first; all hosts side by side; versions over all targets.
 
 mod compare;
+mod judged;
 mod one;
 pub(super) mod pvrdma;
+mod qualify;
 mod unread;
 pub(super) mod unused;
 
 use super::condition::{self, Gravity};
 use super::format;
 use super::model::{Model, TargetKind};
-use super::screen::HostMode;
+use super::screen::{HostMode, Panel};
 use super::table::{Cell, Origin, Row, RowKey, sections};
 use super::versions;
 use crate::fabric::{Attribute, Entity, EntityId, State, TargetId, Timestamp, Value};
 
 pub use compare::{Difference, differences};
+pub use qualify::{Heading, gravest, headings, sentence};
 
 /// After how many seconds the age of a section is worth telling: twice the slowest pace.
 const OLD_SECONDS: i64 = 600;
@@ -51,6 +54,7 @@ pub fn rows(model: &Model) -> Vec<Row> {
     match model.screen.host.mode {
         HostMode::Versions => sections(model, versions::sections(model)),
         HostMode::Compare => sections(model, compare::sections(model, model.screen.host.all)),
+        HostMode::Qualify => sections(model, qualify::sections(model)),
         HostMode::One => match selected_host(model) {
             Some(host) => of_host(model, host),
             None => Vec::new(),
@@ -67,8 +71,13 @@ pub fn of_host(model: &Model, host: &TargetId) -> Vec<Row> {
 pub fn columns(model: &Model) -> Vec<String> {
     match model.screen.host.mode {
         HostMode::Compare => hosts(model).into_iter().map(ToString::to_string).collect(),
-        HostMode::One | HostMode::Versions => Vec::new(),
+        HostMode::One | HostMode::Versions | HostMode::Qualify => Vec::new(),
     }
+}
+
+/// True while the panel shows which hosts qualify.
+pub fn shows_qualification(model: &Model) -> bool {
+    model.screen.panel == Panel::Host && model.screen.host.mode == HostMode::Qualify
 }
 
 /// Titles with the age of the oldest value below each, if that is worth telling: `Uplinks (up to 12 min old)`. What is

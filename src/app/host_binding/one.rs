@@ -3,8 +3,9 @@
 use super::super::condition::Gravity;
 use super::super::model::Model;
 use super::super::table::{Cell, Row, RowKey};
-use super::{cell, compare, entity_row, pvrdma, unread};
-use crate::fabric::{Attribute as A, Attribute, Entity, EntityId, State, TargetId, Value};
+use super::{cell, compare, entity_row, judged, pvrdma, unread};
+use crate::diagnose::qualify::Requirement;
+use crate::fabric::{Attribute as A, Attribute, Entity, EntityId, State, TargetId};
 use crate::probe::esxi::reboot;
 
 /// How many lines of logs are shown: the last ones.
@@ -119,50 +120,17 @@ impl Of<'_> {
         Some(Row { key, label: label.to_owned(), cells: vec![cell] })
     }
 
-    /// What makes a host one for PVRDMA: the tagged adapter, the open ruleset, the RDMA device.
+    /// How the host stands to what PVRDMA needs, as the checks said it; then what its RDMA devices work on.
     fn qualification(&self) -> Vec<Row> {
-        let mut rows = Vec::new();
-        let setting = Entity::AdvancedSetting(PVRDMA_VMKNIC.into());
-        if let Some(mut row) = self.single(setting.clone(), Attribute::SettingValue, "tagged adapter") {
-            if self.is_blank(&setting, Attribute::SettingValue) {
-                let said = self.unprepared(
-                    "none: Net.PVRDMAVmknic is empty, PVRDMA falls back to TCP",
-                    "none: the default, it matters only to VMs with PVRDMA",
-                );
-                for cell in &mut row.cells {
-                    (cell.text, cell.gravity) = (said.0.to_owned(), said.1);
-                }
-            } else if let Some(name) = self.model.fabric.text(&self.id(setting), Attribute::SettingValue) {
-                let adapter = self.id(Entity::Vmknic(name.into()));
-                let facts = [Attribute::Addresses, Attribute::OnSwitch, Attribute::Mtu];
-                row.cells.extend(
-                    facts.into_iter().filter_map(|attribute| cell(self.model, &adapter, attribute, attribute.label())),
-                );
-                if self.model.fabric.readings(&adapter).is_empty()
-                    && !self.entities(|entity| matches!(entity, Entity::Vmknic(_))).is_empty()
-                {
-                    row.cells.push(Cell::said(format!("there is no {name}"), Gravity::Bad));
-                }
-            }
-            rows.push(row);
-        }
-        let ruleset = Entity::Ruleset("pvrdma".into());
-        if let Some(mut row) = self.single(ruleset.clone(), Attribute::RulesetEnabled, "ruleset pvrdma") {
-            let open = self.model.fabric.value(&self.id(ruleset), Attribute::RulesetEnabled).and_then(Value::as_flag);
-            for cell in &mut row.cells {
-                match open {
-                    Some(true) => (cell.text, cell.gravity) = ("open".to_owned(), Gravity::Good),
-                    Some(false) => {
-                        let said = self.unprepared(
-                            "closed: PVRDMA cannot set up RDMA",
-                            "closed: the default, it matters only to VMs with PVRDMA",
-                        );
-                        (cell.text, cell.gravity) = (said.0.to_owned(), said.1);
-                    }
-                    None => {}
-                }
-            }
-            rows.push(row);
+        let mut rows = super::qualify::of_one(self.model, self.host);
+        let setting = self.id(Entity::AdvancedSetting(PVRDMA_VMKNIC.into()));
+        if let Some(name) = self.model.fabric.text(&setting, Attribute::SettingValue).filter(|name| !name.is_empty())
+            && let Some(row) = rows.iter_mut().find(|row| row.label == Requirement::Tag.name())
+        {
+            let adapter = self.id(Entity::Vmknic(name.into()));
+            let facts = [Attribute::Addresses, Attribute::OnSwitch, Attribute::Mtu];
+            let told = facts.into_iter().filter_map(|fact| cell(self.model, &adapter, fact, fact.label()));
+            row.cells.extend(told);
         }
         for id in self.entities(|entity| matches!(entity, Entity::RdmaDevice(_))) {
             let cells: Vec<Cell> =
@@ -175,18 +143,7 @@ impl Of<'_> {
                 rows.push(Row { key, label: id.entity.name(), cells });
             }
         }
-        rows.extend(self.pvrdma_switches());
         rows
-    }
-
-    /// What is said of a host as it was installed: bad where a VM of it has a PVRDMA adapter, ordinary everywhere else.
-    fn unprepared(&self, with: &'static str, without: &'static str) -> (&'static str, Gravity) {
-        let chains = &self.model.joined().chains;
-        if chains.iter().any(|chain| chain.is_pvrdma() && chain.vm.target == *self.host) {
-            (with, Gravity::Bad)
-        } else {
-            (without, Gravity::Neutral)
-        }
     }
 
     /// True if a value is known to be nothing.
@@ -198,56 +155,44 @@ impl Of<'_> {
         }
     }
 
-    /// Switches that carry a PVRDMA adapter: their port groups may not team.
-    fn pvrdma_switches(&self) -> Vec<Row> {
-        let chains = &self.model.joined().chains;
-        let mut switches: Vec<&EntityId> = chains
-            .iter()
-            .filter(|chain| chain.is_pvrdma() && chain.vm.target == *self.host)
-            .filter_map(|chain| chain.reaches(|entity| matches!(entity, Entity::VirtualSwitch(_))))
-            .collect();
-        switches.sort();
-        switches.dedup();
-        switches
-            .into_iter()
-            .filter_map(|id| {
-                let uplinks = self.model.fabric.value(id, Attribute::Uplinks)?;
-                let several =
-                    uplinks.as_list().map_or_else(|| uplinks.to_string().contains(','), |list| list.len() > 1);
-                let mut cell = cell(self.model, id, Attribute::Uplinks, "uplinks")?;
-                if several {
-                    cell.text = format!("{}: PVRDMA works without teaming only", cell.text);
-                    cell.gravity = Gravity::Warning;
-                }
-                let key = RowKey::Entity(id.entity.clone(), "carries-pvrdma".into());
-                Some(Row { key, label: format!("{} for PVRDMA", id.entity.name()), cells: vec![cell] })
-            })
-            .collect()
-    }
-
-    /// What is wrong, before everything else.
+    /// What is wrong, before everything else: what the checks found, then values that are wrong by themselves and of which
+    /// no check told.
     fn attention(&self) -> Vec<Row> {
-        let mut rows = Vec::new();
-        rows.extend(self.single(Entity::Host, Attribute::RebootPending, "reboot pending").filter(is_grave));
+        let judged = judged::of_host(self.model, self.host);
+        let is_told = |check: &str| judged.iter().any(|(found, _)| found.check.id == check);
+        let is_about = |id: &EntityId| {
+            judged.iter().any(|(found, _)| {
+                found.judged.subject == *id || found.judged.evidence.iter().any(|exhibit| exhibit.about == *id)
+            })
+        };
+        let mut rows: Vec<Row> = judged.iter().map(|(_, row)| row.clone()).collect();
         rows.extend(pvrdma::of_host(self.model, self.host));
-        rows.extend(self.qualification().into_iter().filter(is_grave));
-        rows.extend(self.settings().into_iter().filter(is_grave));
-        rows.extend(self.functions().into_iter().filter(is_grave));
-        let rdma = self.entities(|entity| matches!(entity, Entity::RdmaDevice(_)));
-        for id in &rdma {
+        if !is_told("host.reboot-pending") {
+            rows.extend(self.single(Entity::Host, Attribute::RebootPending, "reboot pending").filter(is_grave));
+            rows.extend(self.settings().into_iter().filter(is_grave));
+            rows.extend(self.functions().into_iter().filter(is_grave));
+        }
+        for id in self.entities(|entity| matches!(entity, Entity::RdmaDevice(_))).iter().filter(|id| !is_about(id)) {
             let states = [Attribute::PortState, Attribute::OperationalState];
             let cells: Vec<Cell> =
                 states.into_iter().filter_map(|attribute| cell(self.model, id, attribute, "")).collect();
             let key = RowKey::Entity(id.entity.clone(), "state".into());
             rows.extend(Some(Row { key, label: id.entity.name(), cells }).filter(is_grave));
         }
-        let tool = self.single(Entity::Host, Attribute::CommandLineTool, Attribute::CommandLineTool.label());
-        rows.extend(tool.filter(is_grave));
-        for id in self.entities(|entity| matches!(entity, Entity::Uplink(_))) {
-            let label = format!("{} {}", id.entity.name(), Attribute::DcbMode.label());
-            rows.extend(self.single(id.entity, Attribute::DcbMode, &label).filter(is_grave));
+        if !is_told("host.management-agent") {
+            let tool = self.single(Entity::Host, Attribute::CommandLineTool, Attribute::CommandLineTool.label());
+            rows.extend(tool.filter(is_grave));
         }
-        rows.extend(self.messages().into_iter().rev().filter(|row| row.gravity() >= Gravity::Bad).take(3));
+        if !is_told("host.dcb-mode") {
+            for id in self.entities(|entity| matches!(entity, Entity::Uplink(_))) {
+                let label = format!("{} {}", id.entity.name(), Attribute::DcbMode.label());
+                rows.extend(self.single(id.entity, Attribute::DcbMode, &label).filter(is_grave));
+            }
+        }
+        let grave = self.messages().into_iter().rev().filter(|row| row.gravity() >= Gravity::Bad);
+        let is_untold =
+            |row: &Row| !matches!(&row.key, RowKey::Entity(entity, _) if is_about(&self.id(entity.clone())));
+        rows.extend(grave.filter(is_untold).take(3));
         for row in &mut rows {
             if let RowKey::Entity(_, word) = &mut row.key {
                 *word = format!("attention-{word}").into();

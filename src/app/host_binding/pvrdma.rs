@@ -1,5 +1,5 @@
-//! What keeps PVRDMA adapters from RDMA although nothing that the host says of itself is an error: a host without an RDMA
-//! device, a switch without an uplink, and an adapter that is alone in its VLAN. Only adapters of VMs that run count.
+//! PVRDMA adapters that are alone in their VLAN: their VMs have nobody to talk to, whether they are targets or not. Only
+//! adapters of VMs that run count. What their hosts lack the checks tell.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use super::super::model::Model;
 use super::super::table::{Cell, Row, RowKey};
 use super::super::vm_devices;
 use crate::diagnose::join::Chain;
-use crate::fabric::{Attribute, Entity, EntityId, State, TargetId, Value};
+use crate::fabric::{Attribute, Entity, EntityId, TargetId};
 
 /// The chains of PVRDMA adapters of VMs that run, as far as the host says whether they do.
 fn adapters(model: &Model) -> impl Iterator<Item = &Chain> {
@@ -19,74 +19,14 @@ fn adapters(model: &Model) -> impl Iterator<Item = &Chain> {
 
 /// What concerns all PVRDMA adapters of a host.
 pub(super) fn of_host(model: &Model, host: &TargetId) -> Vec<Row> {
-    let own: Vec<&Chain> = adapters(model).filter(|chain| chain.vm.target == *host).collect();
-    let mut rows = missing(model, host, &own);
-    rows.extend(lonely(model).into_iter().filter(|lone| lone.chain.vm.target == *host).map(|lone| lone.row));
-    rows
+    lonely(model).into_iter().filter(|lone| lone.chain.vm.target == *host).map(|lone| lone.row).collect()
 }
 
 /// What concerns the PVRDMA adapters of a VM.
 pub(in crate::app) fn of_vm(model: &Model, vm: &EntityId) -> Vec<Row> {
-    let own: Vec<&Chain> = adapters(model).filter(|chain| chain.vm == *vm).collect();
-    let mut rows = missing(model, &vm.target, &own);
+    let mut rows = super::judged::of_vm(model, vm);
     rows.extend(lonely(model).into_iter().filter(|lone| lone.chain.vm == *vm).map(|lone| lone.row));
     rows
-}
-
-/// What these adapters need and the host lacks.
-fn missing(model: &Model, host: &TargetId, adapters: &[&Chain]) -> Vec<Row> {
-    let names: BTreeSet<String> = adapters.iter().map(|chain| vm_devices::name(model, &chain.vm)).collect();
-    if names.is_empty() {
-        return Vec::new();
-    }
-    let names = names.into_iter().collect::<Vec<_>>().join(", ");
-    let mut given = given_away(model, host);
-    let mut rows = Vec::new();
-    let id = EntityId::new(host, Entity::Host);
-    if let Some(presence) = model.fabric.text(&id, Attribute::RdmaPresence).filter(|text| text.starts_with("no RDMA")) {
-        let text = format!("{presence}; PVRDMA of {names} falls back to TCP");
-        let mut cells = vec![Cell::of(text, Gravity::Bad, &id, Attribute::RdmaPresence)];
-        cells.append(&mut given);
-        rows.push(Row { key: RowKey::Entity(Entity::Host, "no-rdma".into()), label: "RDMA for PVRDMA".into(), cells });
-    }
-    let switches: BTreeSet<&EntityId> = adapters
-        .iter()
-        .filter_map(|chain| chain.reaches(|entity| matches!(entity, Entity::VirtualSwitch(_))))
-        .filter(|switch| is_without_uplink(model, switch))
-        .collect();
-    for switch in switches {
-        let name = switch.entity.name();
-        let text = format!("{name} has no uplink on {host}: {names} reach no other host");
-        let mut cells = vec![Cell::of(text, Gravity::Bad, switch, Attribute::Uplinks)];
-        cells.append(&mut given);
-        let key = RowKey::Entity(switch.entity.clone(), "no-uplink".into());
-        rows.push(Row { key, label: format!("{name} for PVRDMA"), cells });
-    }
-    rows
-}
-
-/// True if the uplinks were read and there are none.
-fn is_without_uplink(model: &Model, switch: &EntityId) -> bool {
-    match model.fabric.reading(switch, Attribute::Uplinks).map(|reading| &reading.state) {
-        Some(State::Empty) => true,
-        Some(State::Known(Value::List(names))) => names.is_empty(),
-        _ => false,
-    }
-}
-
-/// Network functions of the host that are in passthrough: what it lacks may be one of them.
-fn given_away(model: &Model, host: &TargetId) -> Vec<Cell> {
-    let is_passed = |text: &str| text.to_ascii_lowercase().contains("passthru");
-    let functions = model.fabric.entities(host).filter(|entity| matches!(entity, Entity::PciFunction(_)));
-    functions
-        .map(|entity| EntityId::new(host, entity.clone()))
-        .filter(|id| model.fabric.text(id, Attribute::CurrentOwner).is_some_and(is_passed))
-        .filter_map(|id| {
-            let name = model.fabric.text(&id, Attribute::KernelName).filter(|name| name.starts_with("vmnic"))?;
-            let text = format!("{name} ({}) is in passthrough", id.entity.name());
-            Some(Cell::of(text, Gravity::Warning, &id, Attribute::CurrentOwner))
-        })
-        .collect()
 }
 
 /// An adapter that is the only one in its VLAN, while others of its switch are in another.

@@ -182,10 +182,10 @@ impl<'a> Scene<'a> {
     }
 
     /// Everything that a chain names, both ends of each link and the ports of the guest's RDMA devices: what stands on
-    /// its way.
+    /// its way, or may stand there where one of several uplinks carries it.
     pub fn way_of(&self, chain: &Chain) -> Vec<EntityId> {
         let mut way: Vec<EntityId> = vec![chain.device.clone(), chain.vm.clone()];
-        for link in &chain.links {
+        for link in chain.links.iter().chain(&chain.either) {
             way.extend([link.from.clone(), link.to.clone()]);
             if let Entity::RdmaDevice(name) = &link.from.entity {
                 let first = Entity::RdmaPort { device: name.clone(), port: 0 };

@@ -26,6 +26,7 @@ pub(super) fn chain(
         kind,
         guest: guest.cloned(),
         links: Vec::new(),
+        either: Vec::new(),
         counters: None,
     };
     if let Some(guest) = guest
@@ -125,7 +126,19 @@ fn rdma_on(view: View<'_>, guest: &TargetId, rdma: &EntityId, netdev: &EntityId)
 /// Port, switch, uplink, RDMA device, function, node.
 fn to_the_wire(view: View<'_>, device: &EntityId, chain: &mut Chain, gaps: &mut Vec<Gap>) {
     let Some((port, switch)) = port_and_switch(view, device, chain, gaps) else { return };
-    let Some((uplink, basis)) = uplink::of_port(view, port.as_ref(), &switch, gaps) else { return };
+    let (uplink, basis) = match uplink::of_port(view, port.as_ref(), &switch, gaps) {
+        Ok(known) => known,
+        Err(several) => {
+            chain.either = several
+                .into_iter()
+                .map(|uplink| {
+                    let rests_on = vec![(switch.clone(), Attribute::Uplinks)];
+                    Link { kind: LinkKind::SwitchUplink, from: switch.clone(), to: uplink, rests_on }
+                })
+                .collect();
+            return;
+        }
+    };
     chain.links.push(Link { kind: LinkKind::SwitchUplink, from: switch, to: uplink.clone(), rests_on: basis });
     match view.index.on(&device.target).paired.get(&uplink.entity.name()) {
         Some(rdma) => {

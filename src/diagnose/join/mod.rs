@@ -116,6 +116,9 @@ pub struct Chain {
     pub guest: Option<TargetId>,
     /// The links, from the guest to the wire.
     pub links: Vec<Link>,
+    /// Where one of several uplinks carries it and nothing tells which: a link to each of them, and from each to the port
+    /// that it is plugged into. None of them stands among the links, as none of them is known to be its way.
+    pub either: Vec<Link>,
     /// The RDMA device of the host whose counters are the nearest to this device. They count all VMs of the uplink.
     pub counters: Option<EntityId>,
 }
@@ -124,6 +127,11 @@ impl Chain {
     /// The first thing of this kind below the device.
     pub fn reaches(&self, wanted: impl Fn(&Entity) -> bool) -> Option<&EntityId> {
         self.links.iter().map(|link| &link.to).find(|id| wanted(&id.entity))
+    }
+
+    /// The uplinks of which one carries it, where nothing tells which.
+    pub fn possible_uplinks(&self) -> impl Iterator<Item = &EntityId> {
+        self.either.iter().filter(|link| link.kind == LinkKind::SwitchUplink).map(|link| &link.to)
     }
 
     /// True if it is a PVRDMA adapter.

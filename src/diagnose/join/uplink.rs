@@ -11,18 +11,18 @@ struct Named {
 }
 
 /// The uplink that carries what a port sends, with what says so: that of the port's teaming, else the only one of the
-/// switch.
+/// switch. Where that cannot be told, those of which one does; none where there is none.
 pub(super) fn of_port(
     view: View<'_>,
     port: Option<&EntityId>,
     switch: &EntityId,
     gaps: &mut Vec<Gap>,
-) -> Option<(EntityId, Vec<Basis>)> {
+) -> Result<(EntityId, Vec<Basis>), Vec<EntityId>> {
     let host = &switch.target;
     let of_switch = view.list(switch, Attribute::Uplinks);
     let id = |name: &str| EntityId::new(host, Entity::Uplink(name.into()));
     if let Some([one]) = of_switch.as_deref() {
-        return Some((id(one), vec![(switch.clone(), Attribute::Uplinks)]));
+        return Ok((id(one), vec![(switch.clone(), Attribute::Uplinks)]));
     }
     // That there are none was read as well.
     let state = view.fabric.reading(switch, Attribute::Uplinks).map(|reading| &reading.state);
@@ -40,17 +40,18 @@ pub(super) fn of_port(
                 },
                 rests_on: vec![(switch.clone(), Attribute::Uplinks)],
             });
-            return None;
+            return Err(Vec::new());
         }
     };
-    let mut gap = |about: &EntityId, attribute, why: String| {
+    let all = || several.iter().map(|name| id(name)).collect::<Vec<_>>();
+    let mut gap = |about: &EntityId, attribute, why: String, possible: Vec<EntityId>| {
         let rests_on = vec![(about.clone(), attribute)];
         gaps.push(Gap { about: about.clone(), missing: "uplink", why, rests_on });
-        None
+        Err(possible)
     };
     let unknown = "which of them carries this adapter is not observable from here";
     let Some((port, active)) = port.and_then(|port| Some((port, view.list(port, Attribute::ActiveUplinks)?))) else {
-        return gap(switch, Attribute::Uplinks, format!("{}: {unknown}", several.join(", ")));
+        return gap(switch, Attribute::Uplinks, format!("{}: {unknown}", several.join(", ")), all());
     };
     let named = |names: &[String], attribute| -> Result<Vec<Named>, String> {
         names
@@ -63,7 +64,7 @@ pub(super) fn of_port(
         Err(name) => {
             let why =
                 format!("the teaming names {name}, and no port of the switch says which adapter of this host that is");
-            return gap(port, Attribute::ActiveUplinks, why);
+            return gap(port, Attribute::ActiveUplinks, why, all());
         }
     };
     let standby = view.list(port, Attribute::StandbyUplinks).unwrap_or_default();
@@ -97,15 +98,15 @@ pub(super) fn of_port(
         }
     }
     match up.len() {
-        1 => up.pop().map(|(named, _)| (named.uplink, named.basis)),
-        0 => gap(
-            port,
-            Attribute::ActiveUplinks,
-            format!("the teaming names no active uplink; of {}, {unknown}", several.join(", ")),
-        ),
+        0 => {
+            let why = format!("the teaming names no active uplink; of {}, {unknown}", several.join(", "));
+            gap(port, Attribute::ActiveUplinks, why, all())
+        }
+        1 => up.pop().map(|(named, _)| (named.uplink, named.basis)).ok_or_else(Vec::new),
         _ => {
             let names: Vec<String> = up.iter().map(|(named, _)| named.uplink.entity.name()).collect();
-            gap(port, Attribute::ActiveUplinks, format!("{}: {unknown}", names.join(", ")))
+            let possible = up.into_iter().map(|(named, _)| named.uplink).collect();
+            gap(port, Attribute::ActiveUplinks, format!("{}: {unknown}", names.join(", ")), possible)
         }
     }
 }

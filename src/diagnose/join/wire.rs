@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Basis, Cable, Gap, Joined, Link, LinkKind, View};
+use super::{Basis, Cable, Chain, Gap, Joined, Link, LinkKind, View};
 use crate::config::Inventory;
 use crate::config::Kind;
 use crate::fabric::{Attribute, Entity, EntityId, TargetId};
@@ -65,8 +65,7 @@ pub(super) fn lead_on(view: View<'_>, targets: &[TargetId], declared: &[NamedCab
         return;
     }
     let by_address = by_address(view, &ports);
-    let uplinks: BTreeSet<EntityId> =
-        joined.chains.iter().filter_map(|chain| uplink_of(&chain.links)).cloned().collect();
+    let uplinks: BTreeSet<EntityId> = joined.chains.iter().flat_map(uplinks_of).cloned().collect();
     let mut links: BTreeMap<EntityId, Link> = BTreeMap::new();
     for uplink in uplinks {
         let heard = heard(view, &uplink, &ports, &by_address);
@@ -107,9 +106,16 @@ pub(super) fn lead_on(view: View<'_>, targets: &[TargetId], declared: &[NamedCab
         }
     }
     for chain in &mut joined.chains {
+        let further: Vec<Link> = chain.possible_uplinks().filter_map(|uplink| links.get(uplink)).cloned().collect();
+        chain.either.extend(further);
         let Some(link) = uplink_of(&chain.links).and_then(|uplink| links.get(uplink)).cloned() else { continue };
         chain.links.push(link);
     }
+}
+
+/// The uplink that a chain ends in; where nothing tells which, those of which it is one.
+fn uplinks_of(chain: &Chain) -> impl Iterator<Item = &EntityId> {
+    uplink_of(&chain.links).into_iter().chain(chain.possible_uplinks())
 }
 
 /// The uplink that a chain ends in.
@@ -122,7 +128,7 @@ fn uplink_of(links: &[Link]) -> Option<&EntityId> {
 fn carries_rdma(joined: &Joined, uplink: &EntityId) -> bool {
     joined.chains.iter().any(|chain| {
         let is_function = chain.links.iter().any(|link| link.kind == LinkKind::VirtualUplink);
-        (chain.is_pvrdma() || is_function) && uplink_of(&chain.links) == Some(uplink)
+        (chain.is_pvrdma() || is_function) && uplinks_of(chain).any(|one| one == uplink)
     })
 }
 

@@ -8,7 +8,7 @@ use crate::diagnose::check::{MachineKind, Scene};
 use crate::diagnose::finding::Status;
 use crate::diagnose::join::{Chain, LinkKind};
 use crate::diagnose::qualify;
-use crate::fabric::{Attribute, Entity, EntityId, Value};
+use crate::fabric::{Attribute, Entity, EntityId, TargetId, Value};
 
 /// The hops of a side, from the guest to the wire.
 pub(super) fn side(scene: &Scene<'_>, end: &End<'_>, side: Side) -> Vec<Draft> {
@@ -21,8 +21,14 @@ pub(super) fn side(scene: &Scene<'_>, end: &End<'_>, side: Side) -> Vec<Draft> {
                 hops.push(virtual_switch(scene, chain, side));
             }
             hops.push(host(scene, chain, side));
-            hops.push(uplink(scene, chain, side, is_function));
-            hops.push(interface(scene, chain, side));
+            if chain.either.is_empty() {
+                hops.push(uplink(scene, chain, side, is_function));
+                let uplink = chain.reaches(|entity| matches!(entity, Entity::Uplink(_)));
+                let port = chain.reaches(|entity| matches!(entity, Entity::SwitchInterface(_)));
+                hops.push(interface(scene, side, uplink, &chain.vm.target, port));
+            } else {
+                hops.extend(either(scene, chain, side));
+            }
         }
         None => hops.extend(below_nothing(scene, end, side)),
     }
@@ -196,6 +202,33 @@ fn uplink(scene: &Scene<'_>, chain: &Chain, side: Side, is_function: bool) -> Dr
         return Draft::unknown(HopKind::Uplink, side, host, "uplink not known", why, &decide);
     };
     let device = chain.reaches(|entity| matches!(entity, Entity::RdmaDevice(_)));
+    let mut draft = known_uplink(scene, chain, side, uplink, device);
+    for link in &chain.links {
+        if link.kind == LinkKind::UplinkFunction {
+            draft.covering(&link.to);
+        }
+    }
+    draft
+}
+
+/// One of several uplinks carries the adapter, and nothing tells which: each of them and the port behind it stand on the
+/// way, so that what is wrong with one of them is seen.
+fn either(scene: &Scene<'_>, chain: &Chain, side: Side) -> Vec<Draft> {
+    let names: Vec<String> = chain.possible_uplinks().map(|uplink| uplink.entity.name()).collect();
+    let one_of = names.join(", ");
+    let mut hops = Vec::new();
+    for place in chain.possible_uplinks() {
+        let device = qualify::rdma_device(scene, place);
+        let mut draft = known_uplink(scene, chain, side, place, device.as_ref());
+        draft.says("one-of", &*one_of, None);
+        hops.push(draft);
+        let port = chain.either.iter().find(|link| link.kind == LinkKind::UplinkInterface && link.from == *place);
+        hops.push(interface(scene, side, Some(place), &chain.vm.target, port.map(|link| &link.to)));
+    }
+    hops
+}
+
+fn known_uplink(scene: &Scene<'_>, chain: &Chain, side: Side, uplink: &EntityId, device: Option<&EntityId>) -> Draft {
     let name = device.filter(|_| chain.is_pvrdma()).unwrap_or(uplink).entity.name();
     let mut draft = Draft::new(HopKind::Uplink, side, uplink, name);
     match scene.flag(uplink, Attribute::Carrier) {
@@ -233,11 +266,6 @@ fn uplink(scene: &Scene<'_>, chain: &Chain, side: Side, is_function: bool) -> Dr
     draft.shows(scene, "mtu", uplink, Attribute::Mtu, ToString::to_string);
     draft.mtu = scene.count(uplink, Attribute::Mtu);
     classes(scene, uplink, &mut draft);
-    for link in &chain.links {
-        if link.kind == LinkKind::UplinkFunction {
-            draft.covering(&link.to);
-        }
-    }
     draft
 }
 
@@ -269,10 +297,15 @@ fn classes(scene: &Scene<'_>, id: &EntityId, draft: &mut Draft) {
     }
 }
 
-fn interface(scene: &Scene<'_>, chain: &Chain, side: Side) -> Draft {
-    let host = &chain.vm.target;
-    let Some(id) = chain.reaches(|entity| matches!(entity, Entity::SwitchInterface(_))) else {
-        let uplink = chain.reaches(|entity| matches!(entity, Entity::Uplink(_)));
+/// The port of a physical switch that an uplink is plugged into.
+fn interface(
+    scene: &Scene<'_>,
+    side: Side,
+    uplink: Option<&EntityId>,
+    host: &TargetId,
+    port: Option<&EntityId>,
+) -> Draft {
+    let Some(id) = port else {
         let why = uplink.and_then(|uplink| {
             let gap = scene.joined.gaps.iter().find(|gap| gap.about == *uplink && gap.missing == "switch port");
             gap.map(|gap| gap.why.clone())

@@ -378,3 +378,52 @@ fn of_several_ports_the_pair_that_can_talk_is_taken_and_said() {
     assert_eq!(guests.iter().map(|hop| hop.name.as_str()).collect::<Vec<_>>(), ["mlx5_1", "mlx5_1"], "{path:#?}");
     assert_eq!(value(guests[0], "chosen"), "2 of 2, subnet 10.2.0.0/24");
 }
+
+/// esx02 with two uplinks, both with a link, that the teaming of its ports names alike.
+fn two_uplinks() -> Site {
+    Site::sound()
+        .replacing("esx02", "esxi.distributed-switches", "Uplinks: vmnic2", "Uplinks: vmnic2, vmnic3")
+        .replacing("esx02", "esxi.net-dvs-list", "active = Uplink 1;", "active = Uplink 1; Uplink 2;")
+}
+
+#[test]
+fn of_two_uplinks_each_and_the_port_behind_it_are_judged() {
+    let refused = "{\n\"switchports\": {\n\"Ethernet1\": {\"enabled\": true, \"switchportInfo\": {\"mode\": \"trunk\", \
+                   \"trunkAllowedVlans\": \"ALL\"}},\n\"Ethernet2\": {\"enabled\": true, \"switchportInfo\": {\"mode\": \
+                   \"trunk\", \"accessVlanId\": 20, \"trunkAllowedVlans\": \"1,101-200\"}}}}\n";
+    let site = two_uplinks().with("leaf1", says("eos.switchport", refused));
+    let joined = site.joined();
+    let chain = joined.chains.iter().find(|chain| chain.is_pvrdma() && chain.vm.target.as_str() == "esx02");
+    let chain = chain.expect("the adapter of pv-b");
+    assert!(chain.reaches(|entity| matches!(entity, Entity::Uplink(_))).is_none(), "none is known to carry it");
+    let possible: Vec<String> = chain.possible_uplinks().map(|uplink| uplink.entity.name()).collect();
+    assert_eq!(possible, ["vmnic2", "vmnic3"]);
+    let path = pvrdma(&site);
+    let hops: Vec<&Hop> = path.hops.iter().filter(|hop| hop.side == Side::Other && hop.kind >= Uplink).collect();
+    assert_eq!(hops.iter().filter(|hop| hop.kind == Uplink).count(), 2, "{path:#?}");
+    assert!(hops.iter().filter(|hop| hop.kind == Uplink).all(|hop| value(hop, "one-of") == "vmnic2, vmnic3"));
+    let port = hops.iter().find(|hop| hop.name == "Ethernet2").expect("the port behind vmnic2");
+    assert_eq!(port.status, Status::Fail, "{port:#?}");
+    assert!(port.why.contains("VLAN 100"), "{port:#?}");
+    let found = site.examine();
+    let vlan = found.iter().find(|one| one.check.id == "switch.vlan" && one.judged.status == Status::Fail);
+    let reaches = &vlan.expect("the check looks at both ports").judged.reaches;
+    assert!(reaches.iter().any(|id| id.target.as_str() == "pv-b"), "{reaches:?}");
+}
+
+#[test]
+fn a_known_lack_is_the_verdict_though_the_switches_were_not_read() {
+    let unread = |site: Site| {
+        let dead = |source| fails(source, 1, "Connect to localhost failed");
+        site.with("esx02", dead("esxi.distributed-switches")).with("esx02", dead("esxi.net-dvs-list"))
+    };
+    let open = pvrdma(&unread(Site::sound()));
+    assert_eq!(open.verdict.transport, Transport::NotDeterminable);
+    assert!(open.verdict.why.contains("whether esx02 qualifies is not known"), "{:?}", open.verdict);
+    let untagged = unread(Site::sound())
+        .replacing("esx02", "esxi.pvrdma-vmknic", "String Value: vmk1", "String Value:")
+        .replacing("esx02", "esxi.advanced-changed", "String Value: vmk1", "String Value:");
+    let path = pvrdma(&untagged);
+    assert_eq!((path.verdict.transport, path.verdict.confidence), (Transport::Tcp, Confidence::Proved), "{path:#?}");
+    assert!(path.verdict.why.contains("esx02 does not qualify"), "{:?}", path.verdict);
+}

@@ -6,7 +6,7 @@ use super::ends::End;
 use super::{Transport, Verdict};
 use crate::diagnose::cause::Found;
 use crate::diagnose::check::{DeviceKind, Exhibit, Movements, Scene};
-use crate::diagnose::finding::Confidence;
+use crate::diagnose::finding::{Confidence, Status};
 use crate::diagnose::qualify;
 use crate::fabric::counter::{Role, SharedRole, driver_family, port_counter};
 use crate::fabric::{Attribute, Entity, EntityId, QueuePairState, Text, Value};
@@ -83,13 +83,12 @@ fn paravirtual(
         );
         return said(Transport::SameHost, Confidence::Proved, why, evidence);
     }
-    let lacking: Vec<(&End<'_>, qualify::Cell)> = [one, other]
-        .into_iter()
-        .flat_map(|end| {
-            let cells = end.chain.map(|chain| qualify::lacking(scene, found, chain)).unwrap_or_default();
-            cells.into_iter().map(move |cell| (end, cell))
-        })
-        .collect();
+    let rows: Vec<(&End<'_>, qualify::Row)> =
+        [one, other].into_iter().filter_map(|end| Some((end, qualify::row_of(scene, found, end.chain?)?))).collect();
+    let of = |status: Status| -> Vec<(&End<'_>, qualify::Cell)> {
+        rows.iter().flat_map(|(end, row)| row.needed(status).map(|cell| (*end, cell.clone()))).collect()
+    };
+    let (lacking, unread) = (of(Status::Fail), of(Status::Unknown));
     if let Some(trial) = trial
         && let Some(verdict) = by_trial(scene, (one, other), trial, lacking.first())
     {
@@ -102,7 +101,27 @@ fn paravirtual(
         let evidence = lacking.iter().flat_map(|(_, cell)| cell.exhibits.clone()).collect();
         return said(Transport::Tcp, cell.confidence(), why, evidence);
     }
-    by_watching(scene, (one, other), trial)
+    if let Some((end, chain)) = [one, other].into_iter().find_map(|end| {
+        let chain = end.chain?;
+        qualify::is_on_standard(scene, chain).then_some((end, chain))
+    }) {
+        let on = chain.reaches(|entity| matches!(entity, Entity::VirtualSwitch(_)));
+        let on = on.map(|switch| switch.entity.name()).unwrap_or_default();
+        let why = format!("the adapter of {} is on {on}, a standard switch, on which PVRDMA has no RDMA", end.guest);
+        return open(why, format!("the adapter on a port group of a distributed switch, then {}", bench(one, other)));
+    }
+    by_watching(scene, (one, other), trial, unread.first())
+}
+
+/// Whether both hosts qualify, in words; something that was not read leaves it open.
+fn qualify_words(unread: Option<&(&End<'_>, qualify::Cell)>) -> String {
+    match unread {
+        None => "both hosts qualify".to_owned(),
+        Some((end, cell)) => {
+            let host = end.host.map_or("its host", |host| host.as_str());
+            format!("whether {host} qualifies is not known ({})", cell.says)
+        }
+    }
 }
 
 /// Where a VM runs, as an exhibit.
@@ -244,7 +263,12 @@ fn tagged_port_carried(scene: &Scene<'_>, end: &End<'_>, trial: &Trial<'_>) -> O
 }
 
 /// What can be said without a payload of known size.
-fn by_watching(scene: &Scene<'_>, (one, other): (&End<'_>, &End<'_>), trial: Option<&Trial<'_>>) -> Verdict {
+fn by_watching(
+    scene: &Scene<'_>,
+    (one, other): (&End<'_>, &End<'_>),
+    trial: Option<&Trial<'_>>,
+    unread: Option<&(&End<'_>, qualify::Cell)>,
+) -> Verdict {
     let mut evidence = Vec::new();
     let mut flat = Vec::new();
     for end in [one, other] {
@@ -278,8 +302,9 @@ fn by_watching(scene: &Scene<'_>, (one, other): (&End<'_>, &End<'_>), trial: Opt
                 Transport::Rdma,
                 Confidence::Likely,
                 format!(
-                    "both hosts qualify, their RDMA devices move, and {} pairs of queue pairs join the two guests; the \
-                     devices count all VMs of their uplinks",
+                    "{}, their RDMA devices move, and {} pairs of queue pairs join the two guests; the devices count all VMs \
+                     of their uplinks",
+                    qualify_words(unread),
                     connected.len()
                 ),
                 evidence,
@@ -291,9 +316,7 @@ fn by_watching(scene: &Scene<'_>, (one, other): (&End<'_>, &End<'_>), trial: Opt
         (Some(_), ..) => {
             "neither the RDMA devices of the hosts nor their tagged VMkernel adapters moved with the payload".to_owned()
         }
-        (None, ..) => {
-            "both hosts qualify as far as is known, and no payload of known size went between the two".to_owned()
-        }
+        (None, ..) => format!("{}, and no payload of known size went between the two", qualify_words(unread)),
     };
     if !flat.is_empty() {
         why = format!("{why}; {}", flat.join("; "));

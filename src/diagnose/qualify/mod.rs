@@ -15,7 +15,8 @@ use super::finding::{Confidence, Status};
 use super::join::Chain;
 use crate::fabric::{Attribute, Entity, EntityId, TargetId, Text};
 
-pub use places::{Device, Move, Place, places};
+pub(super) use own::rdma_device;
+pub use places::{Device, Move, Outcome, Place, places};
 
 /// What a host needs so that PVRDMA adapters on it use RDMA, and that it stays so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,8 +82,10 @@ impl Requirement {
 pub struct Cell {
     /// Which.
     pub requirement: Requirement,
-    /// How it stands.
+    /// How it stands. Where it does not apply it informs at most.
     pub status: Status,
+    /// False where another requirement that is not met leaves nothing to look at.
+    pub applies: bool,
     /// In a few words: `vmk1`, `Net.PVRDMAVmknic is empty`.
     pub says: String,
     /// What shows it.
@@ -96,6 +99,12 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// True if it is one by which a host qualifies or does not: a host before PVRDMA does not qualify, and of one that
+    /// carries PVRDMA adapters the release need not be known.
+    pub fn decides(&self) -> bool {
+        self.requirement.is_needed() || (self.requirement == Requirement::Version && self.status == Status::Fail)
+    }
+
     /// How sure TCP is where this fails. With the ruleset closed connections may fail instead.
     pub fn confidence(&self) -> Confidence {
         if self.requirement == Requirement::Ruleset { Confidence::Likely } else { Confidence::Proved }
@@ -107,19 +116,21 @@ impl Cell {
 pub struct Row {
     /// The host.
     pub host: TargetId,
-    /// The switch on it; `None` where it has none of that name.
+    /// The switch on it; `None` where it has none of that name, or nothing tells.
     pub switch: Option<EntityId>,
+    /// Whether the host is a member of the switch; `None` where nothing tells.
+    pub is_member: Option<bool>,
     /// One cell for each requirement, in their order.
     pub cells: Vec<Cell>,
 }
 
 impl Row {
-    /// Whether it qualifies: fails if one of the needed fails, is unknown if one of them is, else passes.
+    /// Whether it qualifies: fails if one of the needed fails, whatever else was not read; is unknown if one of them is;
+    /// else passes.
     pub fn status(&self) -> Status {
-        let needed = || self.cells.iter().filter(|cell| cell.requirement.is_needed());
-        if needed().any(|cell| cell.status == Status::Fail) {
+        if self.needed(Status::Fail).next().is_some() {
             Status::Fail
-        } else if needed().any(|cell| cell.status == Status::Unknown) {
+        } else if self.needed(Status::Unknown).next().is_some() {
             Status::Unknown
         } else {
             Status::Pass
@@ -128,7 +139,7 @@ impl Row {
 
     /// The needed cells that stand so.
     pub fn needed(&self, status: Status) -> impl Iterator<Item = &Cell> {
-        self.cells.iter().filter(move |cell| cell.requirement.is_needed() && cell.status == status)
+        self.cells.iter().filter(move |cell| cell.decides() && cell.status == status)
     }
 
     /// The cell of a requirement.
@@ -168,53 +179,123 @@ pub fn judgements(scene: &Scene<'_>) -> Vec<Found> {
         .collect()
 }
 
+/// All that is told of qualification: which hosts qualify, and where each VM would keep RDMA.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Qualification {
+    /// True if a VM has a PVRDMA adapter.
+    pub is_needed: bool,
+    /// The hosts.
+    pub rows: Vec<Row>,
+    /// The VMs.
+    pub places: Vec<Place>,
+}
+
+impl Qualification {
+    /// Works it out; `found` is what the checks say of the same scene.
+    pub fn of(scene: &Scene<'_>, found: &[Found]) -> Self {
+        let found = of_requirements(found);
+        let is_needed = scene.pvrdma_chains().next().is_some();
+        Self { is_needed, rows: matrix(scene, &found), places: places(scene, &found) }
+    }
+}
+
+/// Those of many findings that judge requirements.
+fn of_requirements(found: &[Found]) -> Vec<Found> {
+    let judges = |id: &str| Requirement::ALL.iter().any(|requirement| requirement.checks().contains(&id));
+    found.iter().filter(|one| judges(one.check.id)).cloned().collect()
+}
+
 /// The switches of PVRDMA adapters, by host.
 fn pvrdma_switches(scene: &Scene<'_>) -> BTreeSet<EntityId> {
-    scene.pvrdma_chains().filter_map(|chain| distributed_switch(scene, chain).cloned()).collect()
+    scene.pvrdma_chains().filter_map(|chain| distributed_switch(scene, chain)).collect()
+}
+
+/// The switches of a host.
+fn switches_of<'a>(scene: &Scene<'a>, host: &'a TargetId) -> impl Iterator<Item = EntityId> + use<'a> {
+    let of_host = scene.fabric.of_kind(host, Entity::VirtualSwitch(Text::new("")));
+    of_host.map(|entity| EntityId::new(host, entity.clone()))
+}
+
+/// The id of a distributed switch in one spelling, as a switch, an adapter or a port tells it.
+fn switch_id(scene: &Scene<'_>, of: &EntityId) -> Option<String> {
+    let text = scene.text(of, Attribute::SwitchId)?;
+    Some(text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase())
 }
 
 /// The switch of a host that is the same distributed switch as that of another host.
 fn same_switch(scene: &Scene<'_>, host: &TargetId, wanted: &EntityId) -> Option<EntityId> {
-    let squeezed = |id: &EntityId| {
-        scene
-            .text(id, Attribute::SwitchId)
-            .map(|text| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase())
-    };
-    let of_host = scene.fabric.of_kind(host, Entity::VirtualSwitch(Text::new("")));
-    let mut switches = of_host.map(|entity| EntityId::new(host, entity.clone()));
-    let id = squeezed(wanted);
-    switches.find(|switch| match (&id, squeezed(switch)) {
+    let id = switch_id(scene, wanted);
+    switches_of(scene, host).find(|switch| match (&id, switch_id(scene, switch)) {
         (Some(one), Some(other)) => *one == other,
         _ => switch.entity == wanted.entity,
     })
 }
 
-/// One row for each host of the inventory and each distributed switch that PVRDMA adapters are on anywhere.
+/// Distributed switches with an uplink that has an RDMA device: PVRDMA adapters could be on them.
+fn fitting_switches(scene: &Scene<'_>) -> BTreeSet<EntityId> {
+    let all = scene.hosts().flat_map(|host| switches_of(scene, host));
+    all.filter(|switch| {
+        scene.text(switch, Attribute::SwitchKind) != Some("standard")
+            && own::uplinks(scene, switch)
+                .is_some_and(|uplinks| uplinks.iter().any(|uplink| own::rdma_device(scene, uplink).is_some()))
+    })
+    .collect()
+}
+
+/// One row for each host of the inventory and each distributed switch that PVRDMA adapters are on anywhere; where there is no
+/// such adapter, each switch that could carry one. Each host has one row at least.
 pub fn matrix(scene: &Scene<'_>, found: &[Found]) -> Vec<Row> {
+    let is_used = scene.pvrdma_chains().next().is_some();
     let mut switches: Vec<EntityId> = Vec::new();
-    for switch in pvrdma_switches(scene) {
+    for switch in if is_used { pvrdma_switches(scene) } else { fitting_switches(scene) } {
         let is_new = switches.iter().all(|known| same_switch(scene, &switch.target, known).as_ref() != Some(&switch));
         if is_new {
             switches.push(switch);
         }
     }
     let mut rows: Vec<Row> =
-        switches.iter().flat_map(|switch| scene.hosts().map(|host| row(scene, found, host, switch))).collect();
+        switches.iter().flat_map(|switch| scene.hosts().map(|host| row(scene, found, host, Some(switch)))).collect();
+    // Where no switch is known there is still what does not hang on it.
+    for host in scene.hosts() {
+        if rows.iter().all(|row| row.host != *host) {
+            rows.push(row(scene, found, host, None));
+        }
+    }
     own::compare_vlans(scene, &mut rows);
     rows
 }
 
-fn row(scene: &Scene<'_>, found: &[Found], host: &TargetId, wanted: &EntityId) -> Row {
-    let switch = if wanted.target == *host { Some(wanted.clone()) } else { same_switch(scene, host, wanted) };
+/// How a host stands to all requirements of PVRDMA adapters on a switch; `wanted` is the switch as some host knows it, or
+/// nothing where nothing tells which it is.
+fn row(scene: &Scene<'_>, found: &[Found], host: &TargetId, wanted: Option<&EntityId>) -> Row {
+    let switch =
+        wanted.and_then(
+            |wanted| {
+                if wanted.target == *host { Some(wanted.clone()) } else { same_switch(scene, host, wanted) }
+            },
+        );
+    let is_member = match (&switch, wanted) {
+        (Some(_), _) => Some(true),
+        (None, Some(_)) if scene.unread(host, "esxi.distributed-switches").is_none() => Some(false),
+        _ => None,
+    };
+    let place = own::Place { host, switch: switch.as_ref(), wanted, is_member };
     let things = things(scene, host, switch.as_ref());
-    let cells = Requirement::ALL
-        .into_iter()
-        .map(|requirement| {
-            judged(found, requirement, host, &things)
-                .unwrap_or_else(|| own::read(scene, requirement, host, switch.as_ref(), wanted))
-        })
-        .collect();
-    Row { host: host.clone(), switch, cells }
+    let mut cells: Vec<Cell> = Vec::new();
+    for requirement in Requirement::ALL {
+        let own = || own::read(scene, requirement, place, &cells);
+        let cell = match judged(found, requirement, host, &things) {
+            // What a check cannot tell may be known to be broken for another reason.
+            Some(open) if open.status == Status::Unknown => {
+                let own = own();
+                if own.status == Status::Fail { own } else { open }
+            }
+            Some(cell) => cell,
+            None => own(),
+        };
+        cells.push(cell);
+    }
+    Row { host: host.clone(), switch, is_member, cells }
 }
 
 /// What a check must be about to speak of this host and switch.
@@ -252,6 +333,7 @@ fn judged(found: &[Found], requirement: Requirement, host: &TargetId, things: &B
     Some(Cell {
         requirement,
         status: judged.status,
+        applies: true,
         says: judged.title.clone(),
         exhibits: judged.evidence.clone(),
         decide: judged.decide.clone(),
@@ -260,19 +342,30 @@ fn judged(found: &[Found], requirement: Requirement, host: &TargetId, things: &B
     })
 }
 
-/// What the host of a PVRDMA adapter lacks to use RDMA for it.
-pub fn lacking(scene: &Scene<'_>, found: &[Found], chain: &Chain) -> Vec<Cell> {
-    let row = row_of(scene, found, chain);
-    row.map_or_else(Vec::new, |row| row.needed(Status::Fail).cloned().collect())
-}
-
-/// How the host of a PVRDMA adapter qualifies for it; `None` where its switch is not known.
+/// How the host of a PVRDMA adapter qualifies for it; `None` where the adapter is on a standard switch, on which PVRDMA does
+/// not work, whatever the host has. Where its switch is not known the rest is told all the same.
 pub fn row_of(scene: &Scene<'_>, found: &[Found], chain: &Chain) -> Option<Row> {
-    Some(row(scene, found, &chain.vm.target, distributed_switch(scene, chain)?))
+    if is_on_standard(scene, chain) {
+        return None;
+    }
+    Some(row(scene, found, &chain.vm.target, distributed_switch(scene, chain).as_ref()))
 }
 
-/// The distributed switch that an adapter is on. PVRDMA does not work on a standard switch, whatever the host has.
-fn distributed_switch<'a>(scene: &Scene<'_>, chain: &'a Chain) -> Option<&'a EntityId> {
-    let switch = chain.reaches(|entity| matches!(entity, Entity::VirtualSwitch(_)))?;
-    (scene.text(switch, Attribute::SwitchKind) != Some("standard")).then_some(switch)
+/// The switch that a chain leads to.
+fn switch_of(chain: &Chain) -> Option<&EntityId> {
+    chain.reaches(|entity| matches!(entity, Entity::VirtualSwitch(_)))
+}
+
+/// True if an adapter is known to be on a standard switch.
+pub(super) fn is_on_standard(scene: &Scene<'_>, chain: &Chain) -> bool {
+    switch_of(chain).is_some_and(|switch| scene.text(switch, Attribute::SwitchKind) == Some("standard"))
+}
+
+/// The distributed switch that an adapter is on. A VM that is off has no port: its configuration names the switch by its id.
+fn distributed_switch(scene: &Scene<'_>, chain: &Chain) -> Option<EntityId> {
+    if let Some(switch) = switch_of(chain) {
+        return (!is_on_standard(scene, chain)).then(|| switch.clone());
+    }
+    let id = switch_id(scene, &chain.device)?;
+    switches_of(scene, &chain.vm.target).find(|switch| switch_id(scene, switch).as_ref() == Some(&id))
 }

@@ -6,10 +6,24 @@ use crate::diagnose::finding::Status;
 use crate::diagnose::path::Vlan;
 use crate::fabric::{Attribute, Entity, EntityId, PortState, TargetId, Text, Value};
 
+/// Where a requirement is read.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    /// The host.
+    pub(super) host: &'a TargetId,
+    /// The switch on it.
+    pub(super) switch: Option<&'a EntityId>,
+    /// The switch as another host knows it; nothing where nothing tells which it is.
+    pub(super) wanted: Option<&'a EntityId>,
+    /// Whether the host is a member of it.
+    pub(super) is_member: Option<bool>,
+}
+
 fn cell(requirement: Requirement, status: Status, says: impl Into<String>) -> Cell {
     Cell {
         requirement,
         status,
+        applies: true,
         says: says.into(),
         exhibits: Vec::new(),
         decide: String::new(),
@@ -28,6 +42,11 @@ impl Cell {
     fn open(requirement: Requirement, (lack, why): (Lack, String), decide: String) -> Self {
         Self { lack: Some(lack), decide, ..cell(requirement, Status::Unknown, why) }
     }
+
+    /// There is nothing to look at: why.
+    fn idle(requirement: Requirement, why: impl Into<String>) -> Self {
+        Self { applies: false, ..cell(requirement, Status::Info, why) }
+    }
 }
 
 /// The uplinks of a switch; `None` where they were not read.
@@ -41,38 +60,87 @@ pub(super) fn uplinks(scene: &Scene<'_>, switch: &EntityId) -> Option<Vec<Entity
 }
 
 /// The RDMA device that is paired with an uplink.
-pub(super) fn rdma_device(scene: &Scene<'_>, uplink: &EntityId) -> Option<EntityId> {
+pub(in crate::diagnose) fn rdma_device(scene: &Scene<'_>, uplink: &EntityId) -> Option<EntityId> {
     let name = uplink.entity.name();
     let devices = scene.fabric.of_kind(&uplink.target, Entity::RdmaDevice(Text::new("")));
     let mut devices = devices.map(|entity| EntityId::new(&uplink.target, entity.clone()));
     devices.find(|device| scene.text(device, Attribute::PairedUplink) == Some(name.as_str()))
 }
 
-/// Reads one requirement of a host; `wanted` is the switch as another host knows it.
-pub(super) fn read(
-    scene: &Scene<'_>,
-    requirement: Requirement,
-    host: &TargetId,
-    switch: Option<&EntityId>,
-    wanted: &EntityId,
-) -> Cell {
-    let no_switch = || {
-        if let Some(why) = scene.unread(host, "esxi.distributed-switches") {
-            return Cell::open(requirement, why, format!("esxcli network vswitch dvs vmware list on {host}"));
-        }
-        let system = EntityId::new(host, Entity::Host);
-        let says = format!("{host} is no member of {}", wanted.entity.name());
-        cell(requirement, Status::Fail, says).shown(&system, Attribute::EsxiVersion)
-    };
+/// Reads one requirement of a host; `before` are those that stand before it.
+pub(super) fn read(scene: &Scene<'_>, requirement: Requirement, place: Place<'_>, before: &[Cell]) -> Cell {
+    let Place { host, switch, .. } = place;
+    let without = || without_switch(scene, requirement, place);
+    let fails = |of: Requirement| before.iter().any(|cell| cell.requirement == of && cell.status == Status::Fail);
     match requirement {
-        Requirement::Hca => switch.map_or_else(no_switch, |switch| hca(scene, switch)),
-        Requirement::SoleUplink => switch.map_or_else(no_switch, |switch| sole_uplink(scene, switch)),
+        Requirement::Hca => switch.map_or_else(without, |switch| hca(scene, switch)),
+        Requirement::SoleUplink => switch.map_or_else(without, |switch| sole_uplink(scene, switch)),
         Requirement::Tag => tag(scene, host, switch),
         Requirement::Ruleset => open(scene, host),
-        Requirement::Vlan => vlan(scene, host),
-        Requirement::Pfc => switch.map_or_else(no_switch, |switch| pfc(scene, switch)),
+        Requirement::Vlan => vlan(scene, host, before),
+        Requirement::Pfc if fails(Requirement::Hca) => {
+            Cell::idle(requirement, format!("{host} has no RDMA device in use that could have a lossless class"))
+        }
+        Requirement::Pfc => switch.map_or_else(without, |switch| pfc(scene, switch)),
         Requirement::Namespace | Requirement::Version => release(scene, host, requirement),
     }
+}
+
+/// A requirement of the switch, where the host has none of that name, or nothing tells which it is.
+fn without_switch(scene: &Scene<'_>, requirement: Requirement, place: Place<'_>) -> Cell {
+    let Place { host, wanted, is_member, .. } = place;
+    let name = wanted.map_or_else(|| "the switch of the adapter".to_owned(), |wanted| wanted.entity.name());
+    if is_member == Some(false) {
+        let says = format!("{host} is no member of {name}");
+        if requirement != Requirement::Hca {
+            return Cell::idle(requirement, says);
+        }
+        return cell(requirement, Status::Fail, says).shown(&EntityId::new(host, Entity::Host), Attribute::EsxiVersion);
+    }
+    // Whatever the switch is: without an RDMA device that works no uplink of it has one.
+    if requirement == Requirement::Hca
+        && let Some(cell) = no_device(scene, host)
+    {
+        return cell;
+    }
+    if wanted.is_none() && !scene.pvrdma_chains().any(|chain| chain.vm.target == *host) {
+        return Cell::idle(
+            requirement,
+            format!("{host} has no PVRDMA adapter, and no switch that could carry one is known"),
+        );
+    }
+    let list = format!("esxcli network vswitch dvs vmware list on {host}");
+    if let Some(why) = scene.unread(host, "esxi.distributed-switches") {
+        return Cell::open(requirement, why, list);
+    }
+    let (lack, why) = scene
+        .unread(host, "esxi.net-dvs-list")
+        .unwrap_or((Lack::NotObservable, format!("which port of a switch of {host} the adapter is on is not known")));
+    Cell::open(requirement, (lack, why), format!("net-dvs -l on {host}"))
+}
+
+/// That a host has no RDMA device that works, where that is known.
+fn no_device(scene: &Scene<'_>, host: &TargetId) -> Option<Cell> {
+    if scene.unread(host, "esxi.rdma-devices").is_some() {
+        return None;
+    }
+    let of = |says: String| cell(Requirement::Hca, Status::Fail, says);
+    let devices: Vec<EntityId> = scene
+        .fabric
+        .of_kind(host, Entity::RdmaDevice(Text::new("")))
+        .map(|entity| EntityId::new(host, entity.clone()))
+        // The lists of protocols and of VMkernel adapters name devices too; the list of devices tells their state.
+        .filter(|device| scene.fabric.reading(device, Attribute::PortState).is_some())
+        .collect();
+    let Some(first) = devices.first() else {
+        let system = EntityId::new(host, Entity::Host);
+        return Some(of(format!("{host} has no RDMA device")).shown(&system, Attribute::RdmaPresence));
+    };
+    let is_idle = |device: &EntityId| matches!(scene.value(device, Attribute::PortState), Some(Value::PortState(state)) if *state != PortState::Active);
+    devices
+        .iter()
+        .all(is_idle)
+        .then(|| of(format!("no RDMA device of {host} is active")).shown(first, Attribute::PortState))
 }
 
 /// Why a property is not known.
@@ -180,8 +248,12 @@ fn tag_vlan(scene: &Scene<'_>, host: &TargetId) -> Option<(Vlan, EntityId, Entit
     Some((Vlan::of(scene.value(&port, Attribute::VlanId)?)?, port, vmknic))
 }
 
-fn vlan(scene: &Scene<'_>, host: &TargetId) -> Cell {
+fn vlan(scene: &Scene<'_>, host: &TargetId, before: &[Cell]) -> Cell {
+    let is_untagged = |cell: &Cell| cell.requirement == Requirement::Tag && cell.status == Status::Fail;
     match tag_vlan(scene, host) {
+        None if before.iter().any(is_untagged) && tagged(scene, host).is_none_or(|vmknic| !scene.exists(&vmknic)) => {
+            Cell::idle(Requirement::Vlan, "no VMkernel adapter is tagged whose VLAN could be told")
+        }
         Some((vlan, port, _)) => {
             cell(Requirement::Vlan, Status::Pass, vlan.to_string()).shown(&port, Attribute::VlanId)
         }

@@ -2,7 +2,10 @@
 //! failed (HA). An adapter that PVRDMA makes up moves with its VM and falls back to TCP in silence where the host does not
 //! qualify; a function that is passed through does not move.
 
-use super::{Row, distributed_switch, row, same_switch};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use super::{Cell, Row, distributed_switch, is_on_standard, row};
 use crate::diagnose::cause::Found;
 use crate::diagnose::check::{Exhibit, Lack, Scene};
 use crate::diagnose::finding::Status;
@@ -22,6 +25,31 @@ pub enum Device {
     VirtualFunction,
 }
 
+/// What becomes of the RDMA of a VM on another host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// It is there.
+    KeepsRdma,
+    /// The VM runs there, and what was RDMA goes over TCP.
+    Tcp,
+    /// The VM does not start there with what it has.
+    DoesNotStart,
+    /// Nothing tells.
+    NotDeterminable,
+}
+
+impl Outcome {
+    /// In words, as panels print it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::KeepsRdma => "keeps RDMA",
+            Self::Tcp => "TCP fallback",
+            Self::DoesNotStart => "does not start",
+            Self::NotDeterminable => "not determinable",
+        }
+    }
+}
+
 /// What a move of a VM to one host would do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
@@ -29,6 +57,8 @@ pub struct Move {
     pub host: TargetId,
     /// Passes where the VM would keep RDMA, fails where it would not, is unknown where that cannot be told.
     pub keeps: Status,
+    /// What becomes of its RDMA there.
+    pub outcome: Outcome,
     /// Why, a few words; empty where it passes.
     pub why: String,
     /// What shows it.
@@ -54,12 +84,29 @@ pub struct Place {
     pub name: String,
     /// How it has RDMA.
     pub device: Device,
+    /// False if its host says that it is off.
+    pub runs: bool,
     /// Whether its own host qualifies, where it has PVRDMA adapters.
     pub here: Option<Row>,
     /// One move for each other host of the inventory.
     pub moves: Vec<Move>,
     /// What holds a move back wherever it goes; empty if nothing does.
     pub condition: String,
+}
+
+/// How hosts qualify for a switch, each worked out once: many VMs ask for the same.
+struct Rows<'a> {
+    scene: &'a Scene<'a>,
+    found: &'a [Found],
+    known: RefCell<BTreeMap<(TargetId, Option<EntityId>), Row>>,
+}
+
+impl Rows<'_> {
+    fn of(&self, host: &TargetId, switch: Option<&EntityId>) -> Row {
+        let mut known = self.known.borrow_mut();
+        let key = (host.clone(), switch.cloned());
+        known.entry(key).or_insert_with(|| row(self.scene, self.found, host, switch)).clone()
+    }
 }
 
 /// All VMs with RDMA, in the order of hosts and names.
@@ -70,7 +117,8 @@ pub fn places(scene: &Scene<'_>, found: &[Found]) -> Vec<Place> {
             vms.push(&chain.vm);
         }
     }
-    let mut places: Vec<Place> = vms.into_iter().filter_map(|vm| place(scene, found, vm)).collect();
+    let rows = Rows { scene, found, known: RefCell::default() };
+    let mut places: Vec<Place> = vms.into_iter().filter_map(|vm| place(&rows, vm)).collect();
     places.sort_by(|one, other| (&one.vm.target, &one.name).cmp(&(&other.vm.target, &other.name)));
     places
 }
@@ -100,7 +148,8 @@ fn device_of(scene: &Scene<'_>, chain: &Chain) -> Option<Device> {
     })
 }
 
-fn place(scene: &Scene<'_>, found: &[Found], vm: &EntityId) -> Option<Place> {
+fn place(rows: &Rows<'_>, vm: &EntityId) -> Option<Place> {
+    let scene = rows.scene;
     let chains: Vec<(&Chain, Device)> = scene
         .joined
         .chains
@@ -111,18 +160,43 @@ fn place(scene: &Scene<'_>, found: &[Found], vm: &EntityId) -> Option<Place> {
     // What is passed through holds the whole VM.
     let (chain, device) = chains.iter().max_by_key(|(_, device)| *device)?;
     let name = scene.text(vm, Attribute::VmName).map_or_else(|| vm.entity.name(), str::to_owned);
+    let is_pvrdma = *device == Device::Pvrdma && !is_on_standard(scene, chain);
     let switch = distributed_switch(scene, chain);
-    let here = switch.filter(|_| *device == Device::Pvrdma).map(|switch| row(scene, found, &vm.target, switch));
+    let here = is_pvrdma.then(|| rows.of(&vm.target, switch.as_ref()));
     let moves = scene
         .hosts()
         .filter(|host| **host != vm.target)
         .map(|host| match device {
-            Device::Pvrdma => paravirtual(scene, found, host, switch),
+            Device::Pvrdma if !is_pvrdma => on_standard(host, chain),
+            Device::Pvrdma => paravirtual(rows, host, switch.as_ref()),
             other => fixed(scene, *other, host, chain),
         })
         .collect();
     let condition = if *device == Device::Pvrdma { condition(scene, vm) } else { String::new() };
-    Some(Place { vm: vm.clone(), name, device: *device, here, moves, condition })
+    let runs = scene.text(vm, Attribute::PowerState).is_none_or(|state| state.eq_ignore_ascii_case("poweredOn"));
+    Some(Place { vm: vm.clone(), name, device: *device, runs, here, moves, condition })
+}
+
+/// A VM whose PVRDMA adapter is on a standard switch has no RDMA that it could keep.
+fn on_standard(host: &TargetId, chain: &Chain) -> Move {
+    let why = "its adapter is on a standard switch, on which PVRDMA has no RDMA on any host".to_owned();
+    let same = || "changes nothing: it has no RDMA before or after".to_owned();
+    Move {
+        host: host.clone(),
+        keeps: Status::Fail,
+        outcome: Outcome::Tcp,
+        why,
+        exhibits: vec![Exhibit::of(
+            &chain.device,
+            Attribute::PortGroupKey,
+            "it is on a port group of a standard switch",
+        )],
+        decide: String::new(),
+        lack: None,
+        vmotion: same(),
+        drs: same(),
+        ha: same(),
+    }
 }
 
 /// What a vMotion with PVRDMA needs of the VM.
@@ -136,68 +210,63 @@ fn condition(scene: &Scene<'_>, vm: &EntityId) -> String {
     }
 }
 
-fn paravirtual(scene: &Scene<'_>, found: &[Found], host: &TargetId, switch: Option<&EntityId>) -> Move {
-    let unknown = |lack: Option<Lack>, why: String, decide: String| Move {
+fn paravirtual(rows: &Rows<'_>, host: &TargetId, switch: Option<&EntityId>) -> Move {
+    let row = rows.of(host, switch);
+    let bad: Vec<&Cell> = row.needed(Status::Fail).collect();
+    let open: Vec<&Cell> = row.needed(Status::Unknown).collect();
+    let says = |cells: &[&Cell]| {
+        // One thing that was not read leaves several open.
+        let mut all: Vec<&str> = cells.iter().map(|cell| cell.says.as_str()).collect();
+        all.dedup();
+        all.join("; ")
+    };
+    let of = |keeps, outcome, why: String, [vmotion, drs, ha]: [&str; 3]| Move {
         host: host.clone(),
-        keeps: Status::Unknown,
+        keeps,
+        outcome,
         why,
         exhibits: Vec::new(),
-        decide,
-        lack,
-        vmotion: "not known".to_owned(),
-        drs: "not known".to_owned(),
-        ha: "not known".to_owned(),
-    };
-    let Some(switch) = switch else {
-        let why = "the switch of its adapter is not known".to_owned();
-        return unknown(Some(Lack::NotObservable), why, "net-dvs -l on its host".to_owned());
-    };
-    let row = row(scene, found, host, switch);
-    let bad: Vec<&super::Cell> = row.needed(Status::Fail).collect();
-    let open: Vec<&super::Cell> = row.needed(Status::Unknown).collect();
-    let says = |cells: &[&super::Cell]| cells.iter().map(|cell| cell.says.clone()).collect::<Vec<_>>().join("; ");
-    if same_switch(scene, host, switch).is_none() && bad.iter().any(|cell| cell.requirement == super::Requirement::Hca)
-    {
-        let refused = format!("refused: {host} is no member of {}", switch.entity.name());
-        return Move {
-            host: host.clone(),
-            keeps: Status::Fail,
-            why: format!("{host} is no member of {}", switch.entity.name()),
-            exhibits: bad.iter().flat_map(|cell| cell.exhibits.clone()).collect(),
-            decide: String::new(),
-            lack: None,
-            vmotion: refused.clone(),
-            drs: refused.clone(),
-            ha: refused,
-        };
-    }
-    if !bad.is_empty() {
-        return Move {
-            host: host.clone(),
-            keeps: Status::Fail,
-            why: says(&bad),
-            exhibits: bad.iter().flat_map(|cell| cell.exhibits.clone()).collect(),
-            decide: String::new(),
-            lack: None,
-            vmotion: "moves, and its RDMA becomes TCP without a message".to_owned(),
-            drs: "may move it, and its RDMA becomes TCP without a message".to_owned(),
-            ha: "starts it there, and it has TCP in the place of RDMA".to_owned(),
-        };
-    }
-    if let Some(first) = open.first() {
-        return unknown(first.lack, says(&open), first.decide.clone());
-    }
-    Move {
-        host: host.clone(),
-        keeps: Status::Pass,
-        why: String::new(),
-        exhibits: row.cells.iter().flat_map(|cell| cell.exhibits.clone()).collect(),
         decide: String::new(),
         lack: None,
-        vmotion: "moves and keeps RDMA".to_owned(),
-        drs: "may move it; it keeps RDMA".to_owned(),
-        ha: "starts it there with RDMA; its connections are made anew".to_owned(),
+        vmotion: vmotion.to_owned(),
+        drs: drs.to_owned(),
+        ha: ha.to_owned(),
+    };
+    let shown = |cells: &[&Cell]| cells.iter().flat_map(|cell| cell.exhibits.clone()).collect();
+    if row.is_member == Some(false) {
+        let why = format!("{host} is no member of {}", switch.map(|switch| switch.entity.name()).unwrap_or_default());
+        let refused = format!("refused: {why}");
+        let words = [&*refused; 3];
+        return Move { exhibits: shown(&bad), ..of(Status::Fail, Outcome::DoesNotStart, why, words) };
     }
+    if !bad.is_empty() {
+        // Whether the VM can be there at all is another question where nothing tells the switches of the host.
+        let words = if row.is_member.is_some() {
+            [
+                "moves, and its RDMA becomes TCP without a message",
+                "may move it, and its RDMA becomes TCP without a message",
+                "starts it there, and it has TCP in the place of RDMA",
+            ]
+        } else {
+            [
+                "moves if the host has its switch, and its RDMA becomes TCP without a message",
+                "may move it if the host has its switch, and its RDMA becomes TCP without a message",
+                "starts it there if the host has its switch, and it has TCP in the place of RDMA",
+            ]
+        };
+        return Move { exhibits: shown(&bad), ..of(Status::Fail, Outcome::Tcp, says(&bad), words) };
+    }
+    if let Some(first) = open.first() {
+        let unknown = of(Status::Unknown, Outcome::NotDeterminable, says(&open), ["not known"; 3]);
+        return Move { decide: first.decide.clone(), lack: first.lack, ..unknown };
+    }
+    let words = [
+        "moves and keeps RDMA",
+        "may move it; it keeps RDMA",
+        "starts it there with RDMA; its connections are made anew",
+    ];
+    let all: Vec<&Cell> = row.cells.iter().collect();
+    Move { exhibits: shown(&all), ..of(Status::Pass, Outcome::KeepsRdma, String::new(), words) }
 }
 
 /// A VM with a function that is passed through.
@@ -207,6 +276,7 @@ fn fixed(scene: &Scene<'_>, device: Device, host: &TargetId, chain: &Chain) -> M
     let of = |keeps, why: String, vmotion: String, drs: String, ha: String| Move {
         host: host.clone(),
         keeps,
+        outcome: if keeps == Status::Pass { Outcome::KeepsRdma } else { Outcome::DoesNotStart },
         why,
         exhibits: exhibits.clone(),
         decide: String::new(),
@@ -221,6 +291,12 @@ fn fixed(scene: &Scene<'_>, device: Device, host: &TargetId, chain: &Chain) -> M
             of(Status::Fail, "a virtual function does not move".to_owned(), what.clone(), what.clone(), what)
         }
         Device::DynamicPassthrough => {
+            if let Some((lack, why)) = scene.unread(host, "esxi.pci-list") {
+                let decide = format!("esxcli hardware pci pcipassthru list on {host}");
+                let words = || "not known".to_owned();
+                let unknown = of(Status::Unknown, why, stays("a function that is passed through"), words(), words());
+                return Move { outcome: Outcome::NotDeterminable, decide, lack: Some(lack), ..unknown };
+            }
             let spare = free_function(scene, host, &chain.device);
             let (keeps, why) = match &spare {
                 Some(_) => (Status::Pass, String::new()),

@@ -165,3 +165,109 @@ fn checks_of_requirements_explain_what_follows_from_them() {
         .collect();
     assert!(silent.is_empty(), "these lead to TCP, and must explain vm.host-qualifies and guest.transport: {silent:?}");
 }
+
+fn untagged(site: Site, host: &str) -> Site {
+    site.replacing(host, "esxi.pvrdma-vmknic", "String Value: vmk1", "String Value:").replacing(
+        host,
+        "esxi.advanced-changed",
+        "String Value: vmk1",
+        "String Value:",
+    )
+}
+
+fn dead(source: &str) -> crate::diagnose::check::testing::Output<'_> {
+    fails(source, 1, "Connect to localhost failed")
+}
+
+#[test]
+fn what_is_known_to_be_missing_decides_whatever_else_was_not_read() {
+    let unread =
+        |site: Site| site.with("esx02", dead("esxi.distributed-switches")).with("esx02", dead("esxi.net-dvs-list"));
+    let here = |site: &Site| {
+        let places = places_of(site);
+        let place = places.iter().find(|place| place.name == "pv-b").expect("pv-b").clone();
+        place.here.expect("it has a PVRDMA adapter")
+    };
+    // Only the switches were not read: what hangs on them is open, and nothing else.
+    let row = here(&unread(Site::sound()));
+    assert_eq!((row.status(), row.is_member), (Status::Unknown, None), "{row:#?}");
+    for (requirement, wanted) in [
+        (Requirement::Hca, Status::Unknown),
+        (Requirement::SoleUplink, Status::Unknown),
+        (Requirement::Tag, Status::Pass),
+        (Requirement::Ruleset, Status::Pass),
+    ] {
+        assert_eq!(status(&row, requirement), wanted, "{requirement:?}: {row:#?}");
+    }
+    assert!(row.needed(Status::Unknown).all(|cell| !cell.decide.is_empty() && cell.lack.is_some()), "{row:#?}");
+    let closed = says("esxi.firewall-rulesets", CLOSED);
+    let without = "Name  Driver  State  MTU  Speed  Paired Uplink  Description\n----  ------  -----  ---  -----  -------------  -----------\n";
+    for (site, requirement) in [
+        (untagged(unread(Site::sound()), "esx02"), Requirement::Tag),
+        (unread(Site::sound()).with("esx02", closed), Requirement::Ruleset),
+        (unread(Site::sound()).with("esx02", says("esxi.rdma-devices", without)), Requirement::Hca),
+    ] {
+        let row = here(&site);
+        assert_eq!(
+            (row.status(), status(&row, requirement)),
+            (Status::Fail, Status::Fail),
+            "{requirement:?}: {row:#?}"
+        );
+        let judged = site.judge(crate::diagnose::check::by_id("vm.host-qualifies").expect("a check"));
+        assert!(judged.iter().any(|one| one.status == Status::Fail && one.title.contains("pv-b")), "{judged:#?}");
+    }
+}
+
+#[test]
+fn a_move_to_a_host_without_the_tag_loses_rdma_though_its_switches_were_not_read() {
+    let site = Site::sound().moving_vms("esx02", "esx01").with("esx02", dead("esxi.distributed-switches"));
+    let of = |site: &Site| places_of(site)[0].moves[0].clone();
+    let open = of(&site);
+    assert_eq!((open.keeps, open.outcome), (Status::Unknown, Outcome::NotDeterminable), "{open:#?}");
+    assert!(open.decide.contains("dvs vmware list"), "{open:#?}");
+    let lost = of(&untagged(site, "esx02"));
+    assert_eq!((lost.keeps, lost.outcome), (Status::Fail, Outcome::Tcp), "{lost:#?}");
+    assert!(lost.vmotion.starts_with("moves if the host has its switch"), "{lost:#?}");
+}
+
+#[test]
+fn a_release_before_pvrdma_does_not_qualify() {
+    let old = Site::sound().replacing("esx02", "esxi.system-version", "Version: 8.0.3", "Version: 6.0.0");
+    let rows = rows(&old);
+    let row = rows.iter().find(|row| row.host.as_str() == "esx02").expect("a row");
+    assert_eq!((row.status(), status(row, Requirement::Version)), (Status::Fail, Status::Fail), "{row:#?}");
+}
+
+#[test]
+fn what_a_missing_requirement_leaves_nothing_of_does_not_apply() {
+    let row = |site: &Site| rows(site).into_iter().find(|row| row.host.as_str() == "esx02").expect("a row");
+    let applies = |row: &Row, requirement| row.cell(requirement).is_some_and(|cell| cell.applies);
+    let sound = row(&Site::sound());
+    assert!(Requirement::ALL.into_iter().all(|requirement| applies(&sound, requirement)), "{sound:#?}");
+    let untagged = row(&untagged(Site::sound(), "esx02"));
+    assert!(!applies(&untagged, Requirement::Vlan) && applies(&untagged, Requirement::Tag), "{untagged:#?}");
+    let site = Site::sound().moving_vms("esx02", "esx01");
+    let none = row(&site.with("esx02", says("esxi.distributed-switches", "")).without("esx02", "esxi.net-dvs-list"));
+    assert_eq!(none.is_member, Some(false), "{none:#?}");
+    assert_eq!(none.needed(Status::Fail).count(), 1, "it is no member, told once: {none:#?}");
+    assert!(!applies(&none, Requirement::SoleUplink) && !applies(&none, Requirement::Pfc), "{none:#?}");
+}
+
+#[test]
+fn hosts_are_told_of_where_no_vm_needs_them() {
+    let without = |site: Site, host: &str| {
+        let devices = site.printed(host, "esxi.vm-devices").replace("VirtualVmxnet3Vrdma", "VirtualVmxnet3");
+        let configs = site.printed(host, "esxi.vm-configs").replace("VirtualVmxnet3Vrdma", "VirtualVmxnet3");
+        let files = site.printed(host, "esxi.vmx-files").replace("\"pvrdma\"", "\"vmxnet3\"");
+        site.with(host, says("esxi.vm-devices", &devices))
+            .with(host, says("esxi.vm-configs", &configs))
+            .with(host, says("esxi.vmx-files", &files))
+    };
+    let site = without(without(Site::sound(), "esx01"), "esx02");
+    let joined = site.joined();
+    let scene = site.scene(&joined);
+    let told = Qualification::of(&scene, &site.examine());
+    assert!(!told.is_needed && told.places.iter().all(|place| place.device != Device::Pvrdma), "{:#?}", told.places);
+    assert_eq!(told.rows.iter().map(|row| row.host.as_str()).collect::<Vec<_>>(), ["esx01", "esx02"]);
+    assert!(told.rows.iter().all(|row| row.status() == Status::Pass), "{:#?}", told.rows);
+}

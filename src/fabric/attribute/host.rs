@@ -13,6 +13,8 @@ macro_rules! host {
             EsxiBuild = "esxi-build", "build", None, Setting;
             /// Name of the release that the build number stands for, `7.0 U3d`; not published for a build that is not in the list.
             EsxiRelease = "esxi-release", "release", None, Setting;
+            /// The clock of the host when it was read, to the second.
+            WallClock = "wall-clock", "clock", None, Measure;
             /// System UUID of the host.
             HostUuid = "host-uuid", "system UUID", None, Setting;
             /// Which of `esxcli` and `localcli` reads this host, and why.

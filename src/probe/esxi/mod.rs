@@ -7,6 +7,7 @@
 pub mod address;
 mod advanced;
 pub mod block;
+pub mod clock;
 mod config_files;
 pub mod counting;
 mod dcb;
@@ -54,6 +55,7 @@ pub const TITLES: [&[&str]; 4] = [nics::TITLES, rdma::TITLES, &nics::PAUSE, pci:
 pub const PROBES: &[Probe] = &[
     // The host, its PCI functions, RDMA devices, physical ports and what they count.
     version::PROBE,
+    clock::PROBE,
     pci::PROBE,
     rdma::PROBE,
     nics::PROBE,

@@ -84,11 +84,13 @@ fn connection_facts(target: &Target) -> String {
 /// It is told with what the way there leaves open, unless that is less than a digit of it.
 fn clock(offset_ms: i64, within: Option<Duration>) -> String {
     let milliseconds = offset_ms.unsigned_abs();
-    let open = within.map_or(0, |within| within.as_micros().div_ceil(1000));
+    let room = within.map_or(0, |within| within.as_micros().div_ceil(1000));
     let open =
-        if open > 0 && u128::from(milliseconds) < open * 1000 { format!(" +/-{open} ms") } else { String::new() };
+        if room > 0 && u128::from(milliseconds) < room * 1000 { format!(" +/-{room} ms") } else { String::new() };
     let distance = match milliseconds {
         0 => return format!("clock as here{open}"),
+        // Where much is open the middle of it is no distance that was measured.
+        _ if room >= 100 && u128::from(milliseconds) <= room => return format!("clock as here{open}"),
         1..1000 => format!("{milliseconds} ms"),
         1000..60_000 => format::duration(Duration::from_millis(milliseconds)),
         _ => format::span(milliseconds / 1000),
@@ -106,6 +108,8 @@ mod tests {
         assert_eq!(clock(0, within(2)), "clock as here +/-2 ms");
         assert_eq!(clock(-3, Some(Duration::from_micros(1150))), "clock 3 ms behind +/-2 ms");
         assert_eq!(clock(7_200_000, within(2)), "clock 2 h 00 min ahead", "that is nothing beside it");
+        assert_eq!(clock(-240, within(700)), "clock as here +/-700 ms");
+        assert_eq!(clock(4100, within(700)), "clock 4.1 s ahead +/-700 ms");
         assert_eq!(clock(4, None), "clock 4 ms ahead", "an older recording does not say");
     }
 }

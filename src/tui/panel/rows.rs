@@ -17,6 +17,7 @@ use crate::app::pointer::Pointed;
 use crate::app::screen::{Focus, HostMode, Panel};
 use crate::app::table::{self, Row};
 use crate::app::{guest_link, host_binding, path, vm_devices};
+use crate::diagnose::finding::Status;
 use crate::fabric::TargetId;
 
 /// Draws the panel that is shown.
@@ -39,19 +40,34 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
     if let Some(columns) = &columns {
         lines.push(columns.heading(&names, paint));
     }
-    let height = usize::from(area.height).saturating_sub(lines.len());
+    let tables = Tables::of(model, &rows, room);
+    let said = explanation(model, paint, &rows, room, usize::from(area.height).saturating_sub(lines.len()));
+    let height = usize::from(area.height).saturating_sub(lines.len() + said.len());
     let mut body: Vec<Line<'_>> = Vec::new();
     let mut position = 0;
     let mut row_of_line: Vec<u32> = Vec::new();
+    let mut section = "";
     for (number, row) in (0u32..).zip(&rows) {
         let chosen = focused && Some(&row.key) == view.selected.as_ref();
         if chosen {
             position = body.len();
         }
+        if row.is_section() {
+            section = &row.label;
+        }
         let cell = chosen.then_some(view.cell);
-        match &columns {
-            Some(columns) if !row.is_section() && row.cells.len() == names.len() => {
+        let table = tables.under(section);
+        match (&columns, table) {
+            (Some(columns), _) if !row.is_section() && row.cells.len() == names.len() => {
                 body.extend(columns.row(row, paint, cell));
+            }
+            (_, Some(table)) if row.is_section() => {
+                body.extend(row_lines(row, paint, room, label_room, None, stale));
+                body.extend(table.columns.as_ref().map(|columns| columns.heading(&table.shown, paint)));
+            }
+            (_, Some(Table { columns: Some(columns), .. })) => body.extend(columns.row(row, paint, cell)),
+            (_, Some(table)) => {
+                body.extend(row_lines(&named(row, &table.names), paint, room, label_room, cell, stale));
             }
             _ => body.extend(row_lines(&named(row, &names), paint, room, label_room, cell, stale)),
         }
@@ -78,7 +94,36 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
         *last = Line::styled(format!(" {} {} more lines below", paint.glyphs.ellipsis, hidden + 1), paint.theme.dim);
     }
     lines.append(&mut shown);
+    if !said.is_empty() {
+        lines.resize(usize::from(area.height).saturating_sub(said.len()), Line::default());
+        lines.extend(said);
+    }
     frame.render_widget(Paragraph::new(lines), area);
+}
+
+/// What is behind the selected word of a matrix, at the foot of the panel; while nothing is selected, what is behind the
+/// gravest. It takes a third of the room at most.
+fn explanation<'a>(model: &Model, paint: Paint<'_>, rows: &[Row], room: usize, height: usize) -> Vec<Line<'a>> {
+    let most = (height / 3).min(8);
+    if !host_binding::shows_qualification(model) || most < 2 {
+        return Vec::new();
+    }
+    let view = &model.screen.host.rows;
+    let is_focused = model.screen.focus == Focus::Panel;
+    let chosen = rows.iter().find(|row| is_focused && Some(&row.key) == view.selected.as_ref());
+    let Some((row, cell)) = chosen.map(|row| (row, view.cell)).or_else(|| host_binding::gravest(rows)) else {
+        return Vec::new();
+    };
+    let Some(sentence) = host_binding::sentence(model, &row.key, cell) else { return Vec::new() };
+    let style = row.cells.get(cell).map(|cell| paint.gravity(cell.gravity)).unwrap_or_default();
+    let mut pieces = wrap(&sentence, room.saturating_sub(2));
+    let is_cut = pieces.len() > most - 1;
+    pieces.truncate(most - 1);
+    if is_cut && let Some(last) = pieces.last_mut() {
+        *last = fit(&format!("{last} {}", paint.glyphs.ellipsis.repeat(2)), room.saturating_sub(2), paint.glyphs);
+    }
+    let rule = Line::styled(format!(" {}", paint.glyphs.horizontal.repeat(room.saturating_sub(2))), paint.theme.border);
+    std::iter::once(rule).chain(pieces.into_iter().map(|piece| Line::styled(format!(" {piece}"), style))).collect()
 }
 
 /// The target that the panel tells of; `None` where it tells of several.
@@ -121,6 +166,15 @@ fn heading<'a>(model: &Model, paint: Paint<'_>, selected: &TargetId, room: usize
             HostMode::Compare if model.screen.host.all => vec![title("Hosts side by side".to_owned(), "all values")],
             HostMode::Compare => vec![title("Hosts side by side".to_owned(), "only what differs")],
             HostMode::Versions => vec![title("Versions".to_owned(), "of all targets, odd ones first")],
+            HostMode::Qualify => {
+                let rows = &model.diagnosed().qualification.rows;
+                let fit = rows.iter().filter(|row| row.status() == Status::Pass).count();
+                let said = match rows.len() {
+                    0 => "requirement by requirement".to_owned(),
+                    all => format!("{fit} of {all} hosts qualify"),
+                };
+                vec![title("Qualification for PVRDMA".to_owned(), &said)]
+            }
             HostMode::One => match host_binding::selected_host(model) {
                 Some(host) => target_lines(model, paint, host, room),
                 None => target_lines(model, paint, selected, room),
@@ -188,10 +242,47 @@ fn named(row: &Row, names: &[String]) -> Row {
     row
 }
 
+/// Sections whose cells stand below each other, each with its own columns.
+struct Tables(Vec<Table>);
+
+/// One of them.
+struct Table {
+    section: String,
+    /// The names of its columns in full.
+    names: Vec<String>,
+    /// The same as they are drawn.
+    shown: Vec<String>,
+    /// None where they do not fit: then each cell says of which thing it is.
+    columns: Option<Columns>,
+}
+
+impl Tables {
+    fn of(model: &Model, rows: &[Row], room: usize) -> Self {
+        if !host_binding::shows_qualification(model) {
+            return Self(Vec::new());
+        }
+        let below = |title: &str| -> Vec<&Row> {
+            let from = rows.iter().skip_while(|row| !row.is_section() || row.label != title).skip(1);
+            from.take_while(|row| !row.is_section()).collect()
+        };
+        let of = |heading: host_binding::Heading| {
+            let (columns, shown) = Columns::fitting(&heading.names, &below(&heading.section), room);
+            let names = heading.names.into_iter().map(|[name, _]| name).collect();
+            Table { section: heading.section, names, shown, columns }
+        };
+        Self(host_binding::headings(model).into_iter().map(of).collect())
+    }
+
+    fn under(&self, section: &str) -> Option<&Table> {
+        self.0.iter().find(|table| table.section == section)
+    }
+}
+
 /// Cells below each other, one column for each of some things.
 struct Columns {
     label: usize,
-    each: usize,
+    widths: Vec<usize>,
+    gap: usize,
 }
 
 impl Columns {
@@ -199,29 +290,50 @@ impl Columns {
     const GAP: usize = 2;
     /// The narrowest column that can be read.
     const NARROWEST: usize = 12;
+    /// The narrowest room for the names of rows.
+    const NARROWEST_LABEL: usize = 5;
 
     fn new(names: &[String], room: usize, label: usize) -> Option<Self> {
         let each = room.saturating_sub(label + 3).checked_div(names.len())?.saturating_sub(Self::GAP);
-        (each >= Self::NARROWEST && names.len() > 1).then_some(Self { label, each: each.min(48) })
+        let widths = vec![each.min(48); names.len()];
+        (each >= Self::NARROWEST && names.len() > 1).then_some(Self { label, widths, gap: Self::GAP })
+    }
+
+    /// Columns just as wide as what stands in them, under their names in full, else in short.
+    fn fitting(names: &[[String; 2]], rows: &[&Row], room: usize) -> (Option<Self>, Vec<String>) {
+        let widest = |place: usize| {
+            rows.iter().filter_map(|row| row.cells.get(place)).map(|cell| width(&cell.text)).max().unwrap_or(0)
+        };
+        let longest = rows.iter().map(|row| width(&row.label)).max().unwrap_or(0).max(Self::NARROWEST_LABEL);
+        for (form, gap) in [(0, Self::GAP), (1, Self::GAP), (1, 1)] {
+            let shown: Vec<String> = names.iter().map(|forms| forms[form].clone()).collect();
+            let widths: Vec<usize> =
+                shown.iter().enumerate().map(|(place, name)| width(name).max(widest(place))).collect();
+            let all = widths.iter().map(|width| width + gap).sum::<usize>();
+            let left = (room + gap).saturating_sub(all + 3);
+            // Long names of rows go on in further lines before the names of columns are cut.
+            let least = if form == 0 { longest } else { Self::NARROWEST_LABEL };
+            if left >= least.max(Self::NARROWEST_LABEL) && !names.is_empty() {
+                return (Some(Self { label: longest.min(left), widths, gap }), shown);
+            }
+        }
+        (None, Vec::new())
     }
 
     fn heading<'a>(&self, names: &[String], paint: Paint<'_>) -> Line<'a> {
         let mut spans = vec![Span::raw(" ".repeat(self.label + 3))];
-        for name in names {
-            spans.push(Span::styled(self.padded(name, paint), paint.theme.title));
+        for (name, each) in names.iter().zip(&self.widths) {
+            let text = fit(name, *each, paint.glyphs);
+            let gap = " ".repeat(each.saturating_sub(width(&text)) + self.gap);
+            spans.push(Span::styled(text + &gap, paint.theme.title));
         }
         Line::from(spans)
     }
 
-    fn padded(&self, text: &str, paint: Paint<'_>) -> String {
-        let text = fit(text, self.each, paint.glyphs);
-        let gap = " ".repeat(self.each.saturating_sub(width(&text)) + Self::GAP);
-        text + &gap
-    }
-
     /// As many lines as the longest cell takes: nothing is hidden.
     fn row<'a>(&self, row: &Row, paint: Paint<'_>, selected: Option<usize>) -> Vec<Line<'a>> {
-        let pieces: Vec<Vec<String>> = row.cells.iter().map(|cell| wrap(&cell.text, self.each)).collect();
+        let cells = || row.cells.iter().zip(&self.widths);
+        let pieces: Vec<Vec<String>> = cells().map(|(cell, each)| wrap(&cell.text, *each)).collect();
         let labels = wrap(&row.label, self.label);
         let count = pieces.iter().map(Vec::len).chain([labels.len()]).max().unwrap_or(1);
         let label_style = if selected.is_some() { paint.theme.selection } else { paint.theme.dim };
@@ -230,9 +342,9 @@ impl Columns {
                 let label = labels.get(line).cloned().unwrap_or_default();
                 let gap = " ".repeat(self.label.saturating_sub(width(&label)) + 1);
                 let mut spans = vec![Span::raw("  "), Span::styled(label, label_style), Span::raw(gap)];
-                for (index, (cell, pieces)) in row.cells.iter().zip(&pieces).enumerate() {
+                for (index, ((cell, each), pieces)) in cells().zip(&pieces).enumerate() {
                     let text = pieces.get(line).cloned().unwrap_or_default();
-                    let rest = " ".repeat(self.each.saturating_sub(width(&text)) + Self::GAP);
+                    let rest = " ".repeat(each.saturating_sub(width(&text)) + self.gap);
                     let style = paint.gravity(cell.gravity);
                     let style = if selected == Some(index) { style.patch(paint.theme.selection) } else { style };
                     spans.extend([Span::styled(text, style), Span::raw(rest)]);

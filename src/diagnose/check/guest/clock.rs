@@ -28,12 +28,15 @@ pub const CHECK: Check = Check {
 };
 
 fn judge(scene: &Scene<'_>) -> Vec<Judged> {
-    // Where all targets differ from us by as much, it is ours that is wrong: the middle of all of them is right.
-    let mut all: Vec<i64> = scene.machines.values().filter_map(|machine| Some(machine.clock?.0)).collect();
+    let most = scene.thresholds.of(&MOST);
+    let clocks = || scene.machines.values().filter_map(|machine| machine.clock);
+    // Where all targets differ from us by as much, it is ours that is wrong: the middle of all of them is right. What is
+    // known less closely than clocks may differ (a host tells no parts of a second) has no say in it.
+    let mut all: Vec<i64> = clocks().filter(|(_, doubt)| *doubt as f64 <= most).map(|(ahead, _)| ahead).collect();
     all.push(0);
     all.sort_unstable();
     let middle = all[all.len() / 2];
-    let measured = all.len() > 1;
+    let measured = clocks().next().is_some();
     let mut judged = Vec::new();
     for (guest, machine) in scene.machines.iter().filter(|(_, machine)| machine.kind == MachineKind::Guest) {
         let id = EntityId::new(guest, Entity::Guest);
@@ -49,7 +52,6 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
             continue;
         };
         let away = ahead.saturating_sub(middle);
-        let most = scene.thresholds.of(&MOST);
         if away.unsigned_abs() as f64 <= most + doubt as f64 {
             judged.push(Judged::pass(&id, format!("{guest}: its clock agrees, within {} ms", away.unsigned_abs())));
             continue;

@@ -44,7 +44,7 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
             };
             let off = ahead.unsigned_abs();
             if off.saturating_sub(within) as f64 <= limit {
-                return Some(Judged::pass(&id, format!("the clock of {host} is off by {off} ms at most {}", off + within)));
+                return Some(Judged::pass(&id, format!("the clock of {host} is off by at most {} ms", off + within)));
             }
             let way = if ahead > 0 { "ahead of" } else { "behind" };
             let ruleset = EntityId::new(host, Entity::Ruleset("ntpClient".into()));
@@ -55,7 +55,11 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
                 format!("{host}: its clock is {off} ms {way} ours"),
                 "lines of its log, and events of two machines, cannot be put in order; certificates and tickets can fail too",
             )
-            .shown_by([Exhibit::thing(&id, format!("measured: {off} ms {way} ours, give or take {within} ms"))]);
+            .shown_by([if scene.fabric.reading(&id, Attribute::WallClock).is_some() {
+                Exhibit::of(&id, Attribute::WallClock, format!("{off} ms {way} ours, give or take {within} ms"))
+            } else {
+                Exhibit::thing(&id, format!("measured: {off} ms {way} ours, give or take {within} ms"))
+            }]);
             if let Some(open) = open {
                 let words = format!("ruleset ntpClient is {}", if open { "open" } else { "closed" });
                 judged = judged.shown(&ruleset, Attribute::RulesetEnabled, words);

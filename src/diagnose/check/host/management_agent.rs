@@ -24,7 +24,8 @@ pub const CHECK: Check = Check {
 const GONE: [&str; 3] = ["connect to localhost failed", "connection failure", "hostd does not answer"];
 
 /// Sources that need no agent: what they answer says nothing of it.
-const WITHOUT: [&str; 7] = [
+const WITHOUT: [&str; 8] = [
+    "esxi.date",
     "esxi.vmware-v",
     "esxi.config-file-lines",
     "esxi.vmkernel-log-tail",

@@ -51,17 +51,19 @@ impl Wired<'_> {
     }
 }
 
-/// The uplink that a device of a VM uses for RDMA: that of a PVRDMA adapter, or that of a virtual function.
-fn carries(chain: &Chain) -> Option<&EntityId> {
+/// The uplink that a device of a VM uses for RDMA: that of a PVRDMA adapter, or that of a virtual function. Where nothing
+/// tells which of several it is, each of them: the port behind any of them may be on its way.
+fn carries(chain: &Chain) -> impl Iterator<Item = &EntityId> {
     let wanted = if chain.is_pvrdma() { LinkKind::SwitchUplink } else { LinkKind::VirtualUplink };
-    chain.links.iter().find(|link| link.kind == wanted).map(|link| &link.to)
+    let known = chain.links.iter().find(|link| link.kind == wanted).map(|link| &link.to);
+    known.into_iter().chain(chain.possible_uplinks().filter(|_| chain.is_pvrdma()))
 }
 
 /// Ports with the cable of an uplink that carries RDMA of VMs, in the order of the uplinks.
 pub(super) fn wired<'a>(scene: &Scene<'a>) -> Vec<Wired<'a>> {
     let all = scene.joined.cables.iter().filter_map(|cable| {
         let chains: Vec<&Chain> =
-            scene.joined.chains.iter().filter(|chain| carries(chain) == Some(&cable.uplink)).collect();
+            scene.joined.chains.iter().filter(|chain| carries(chain).any(|one| *one == cable.uplink)).collect();
         let port = cable.port()?.clone();
         (!chains.is_empty()).then(|| Wired { port, uplink: cable.uplink.clone(), cable, chains })
     });
@@ -72,7 +74,7 @@ pub(super) fn wired<'a>(scene: &Scene<'a>) -> Vec<Wired<'a>> {
 pub(super) fn unwired(scene: &Scene<'_>) -> Vec<EntityId> {
     let is_known = |uplink: &EntityId| scene.joined.cables.iter().any(|cable| cable.uplink == *uplink);
     let mut all: Vec<EntityId> =
-        scene.joined.chains.iter().filter_map(carries).filter(|uplink| !is_known(uplink)).cloned().collect();
+        scene.joined.chains.iter().flat_map(carries).filter(|uplink| !is_known(uplink)).cloned().collect();
     all.sort();
     all.dedup();
     all

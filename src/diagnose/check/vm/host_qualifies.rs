@@ -10,9 +10,9 @@ use crate::fabric::EntityId;
 pub const CHECK: Check = Check {
     id: "vm.host-qualifies",
     title: "A VM with PVRDMA adapters runs on a host that qualifies for RDMA",
-    gate: "VMs with a PVRDMA adapter whose switch is known",
+    gate: "VMs that run with a PVRDMA adapter that is not on a standard switch",
     rule: "fails if the host lacks an RDMA device on the uplink, has further uplinks on the switch, no tagged VMkernel adapter, \
-           or a closed ruleset; unknown if one of these was not read",
+           a closed ruleset, or a release before PVRDMA; unknown if none of these is known to be so and one was not read",
     source: Source { text: "vSphere Networking: PVRDMA Support, Configure an ESXi Host for PVRDMA", weak: false },
     thresholds: &[],
     explains: &["guest.transport"],
@@ -24,7 +24,8 @@ pub const CHECK: Check = Check {
 fn judge(scene: &Scene<'_>) -> Vec<Judged> {
     let found = qualify::judgements(scene);
     let places = qualify::places(scene, &found);
-    let judged = places.iter().filter_map(|place| Some(judge_place(place, place.here.as_ref()?)));
+    let judged =
+        places.iter().filter(|place| place.runs).filter_map(|place| Some(judge_place(place, place.here.as_ref()?)));
     judged
         .map(|judged| {
             let vm = judged.subject.clone();

@@ -103,15 +103,15 @@ fn without_switch(scene: &Scene<'_>, requirement: Requirement, place: Place<'_>)
     {
         return cell;
     }
+    let list = format!("esxcli network vswitch dvs vmware list on {host}");
+    if let Some(why) = scene.unread(host, "esxi.distributed-switches") {
+        return Cell::open(requirement, why, list);
+    }
     if wanted.is_none() && !scene.pvrdma_chains().any(|chain| chain.vm.target == *host) {
         return Cell::idle(
             requirement,
             format!("{host} has no PVRDMA adapter, and no switch that could carry one is known"),
         );
-    }
-    let list = format!("esxcli network vswitch dvs vmware list on {host}");
-    if let Some(why) = scene.unread(host, "esxi.distributed-switches") {
-        return Cell::open(requirement, why, list);
     }
     let (lack, why) = scene
         .unread(host, "esxi.net-dvs-list")

@@ -5,7 +5,7 @@ use rdmascope::app::screen::{Focus, Overlay};
 use rdmascope::app::table;
 use rdmascope::config::Configuration;
 use rdmascope::diagnose::check::SiteSays;
-use rdmascope::fabric::{Attribute as A, Entity, Value};
+use rdmascope::fabric::{Attribute as A, Entity, PortState, Value};
 
 use super::hosts::{other_vm, tell, twins};
 use super::*;
@@ -22,8 +22,11 @@ fn matrix() -> Model {
             tell(&mut model, host, source, "\n", Vec::new());
         }
         let vmknic = Entity::Vmknic("vmk1".into());
-        let on = vec![(vmknic, A::OnSwitch, Value::from("dvs-rdma"))];
+        let address = Value::List(vec![Text::new(if host == "esx01" { "10.0.0.1/24" } else { "10.0.0.2/24" })]);
+        let on = vec![(vmknic.clone(), A::OnSwitch, Value::from("dvs-rdma")), (vmknic, A::Addresses, address)];
         tell(&mut model, host, "esxi.vmknic-list", "vmk1\n", on);
+        let state = (Entity::RdmaDevice("vmrdma0".into()), A::PortState, Value::from(PortState::from_word("Active")));
+        tell(&mut model, host, "esxi.rdma", "vmrdma0\n", vec![state]);
     }
     update(&mut model, Message::Clock(at(10)));
     act(&mut model, &["qualification"]);
@@ -52,7 +55,7 @@ fn the_cell_that_is_chosen_is_told_in_a_sentence_and_has_its_evidence() {
     // Nobody chose one: the gravest is told.
     let screen = shown(&mut model, 120, 40);
     assert!(screen.contains("esx02 tag FAIL: ") && screen.contains("esx02 does not qualify"), "{screen}");
-    act(&mut model, &["next-focus", "top"]);
+    act(&mut model, &["top"]);
     assert_eq!(model.screen.focus, Focus::Panel);
     let (row, cell) = table::selected(&model).expect("a row");
     assert_eq!((row.label.as_str(), cell.text.as_str()), ("esx02", "ok"), "what is wrong comes first");
@@ -77,7 +80,7 @@ fn the_cell_that_is_chosen_is_told_in_a_sentence_and_has_its_evidence() {
 #[test]
 fn words_are_copied_with_what_they_are_of_and_the_filter_keeps_rows() {
     let mut model = matrix();
-    act(&mut model, &["next-focus", "top", "right", "right"]);
+    act(&mut model, &["top", "right", "right"]);
     let copied = |model: &Model, whole| {
         rdmascope::app::copy::selected(model, whole).expect("something").text.as_str().to_owned()
     };

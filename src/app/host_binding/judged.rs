@@ -31,14 +31,14 @@ pub(super) fn of_host(model: &Model, host: &TargetId) -> Vec<(Found, Row)> {
         .filter(|(found, _)| found.check.layer() == "host" && found.judged.subject.target == *host)
         .collect();
     own.sort_by_key(|(_, is_cause)| !is_cause);
-    own.into_iter().map(|(found, is_cause)| (found.clone(), row(model, &found, is_cause))).collect()
+    own.into_iter().map(|(found, _)| (found.clone(), row(model, &found))).collect()
 }
 
 /// That the host of a VM does not qualify for its PVRDMA adapters.
 pub(in crate::app) fn of_vm(model: &Model, vm: &EntityId) -> Vec<Row> {
     let is_meant = |found: &Found| found.check.id == "vm.host-qualifies" && found.judged.subject == *vm;
     let own = troubles(model).into_iter().filter(|(found, _)| is_meant(found));
-    own.map(|(found, _)| Row { label: "RDMA for PVRDMA".into(), ..row(model, &found, true) }).collect()
+    own.map(|(found, _)| Row { label: "RDMA for PVRDMA".into(), ..row(model, &found) }).collect()
 }
 
 /// What a thing is called at the left of its row.
@@ -52,14 +52,14 @@ fn label(model: &Model, id: &EntityId) -> String {
     }
 }
 
-fn row(model: &Model, found: &Found, is_cause: bool) -> Row {
+fn row(model: &Model, found: &Found) -> Row {
     let judged = &found.judged;
     let source = judged.evidence.first().and_then(|first| shown(model, first, Gravity::Bad).source);
     let mut cells = vec![Cell { source, ..Cell::said(&judged.title, gravity(judged.status)) }];
     for exhibit in &judged.evidence {
         cells.push(Cell { text: exhibit.says.clone(), ..shown(model, exhibit, Gravity::Neutral) });
     }
-    if is_cause {
+    if !judged.cause.is_empty() {
         cells.push(Cell::said(&judged.cause, Gravity::Neutral));
     }
     let key = RowKey::Entity(judged.subject.entity.clone(), found.check.id.into());

@@ -17,7 +17,7 @@ use crate::fabric::{Attribute, Entity, EntityId, TargetId};
 /// The title above the hosts.
 const HOSTS: &str = "Hosts";
 /// The same where no VM has a PVRDMA adapter.
-const HOSTS_UNUSED: &str = "Hosts (no VM has a PVRDMA adapter: what they would have)";
+const HOSTS_UNUSED: &str = "Hosts (no VM with a PVRDMA adapter is known: what they would have)";
 /// The title above the VMs.
 const VMS: &str = "RDMA of each VM on each host";
 /// The title above what only vCenter knows.
@@ -140,7 +140,7 @@ fn verdict(row: &qualify::Row) -> String {
     match row.status() {
         Status::Fail if row.is_member == Some(false) => format!("{host} cannot take a VM with such an adapter"),
         Status::Fail => format!("{host} does not qualify: PVRDMA there is TCP to other hosts, without a message"),
-        Status::Unknown => format!("whether {host} qualifies is not known"),
+        Status::Unknown => format!("Whether {host} qualifies is not known"),
         _ => format!("{host} qualifies"),
     }
 }

@@ -290,6 +290,8 @@ fn row(scene: &Scene<'_>, found: &[Found], host: &TargetId, wanted: Option<&Enti
                 let own = own();
                 if own.status == Status::Fail { own } else { open }
             }
+            // What passes says nothing of where: that is read here.
+            Some(cell) if cell.exhibits.is_empty() => Cell { exhibits: own().exhibits, ..cell },
             Some(cell) => cell,
             None => own(),
         };

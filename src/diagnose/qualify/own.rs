@@ -103,15 +103,15 @@ fn without_switch(scene: &Scene<'_>, requirement: Requirement, place: Place<'_>)
     {
         return cell;
     }
+    let list = format!("esxcli network vswitch dvs vmware list on {host}");
+    if let Some(why) = scene.unread(host, "esxi.distributed-switches") {
+        return Cell::open(requirement, why, list);
+    }
     if wanted.is_none() && !scene.pvrdma_chains().any(|chain| chain.vm.target == *host) {
         return Cell::idle(
             requirement,
             format!("{host} has no PVRDMA adapter, and no switch that could carry one is known"),
         );
-    }
-    let list = format!("esxcli network vswitch dvs vmware list on {host}");
-    if let Some(why) = scene.unread(host, "esxi.distributed-switches") {
-        return Cell::open(requirement, why, list);
     }
     let (lack, why) = scene
         .unread(host, "esxi.net-dvs-list")
@@ -136,7 +136,7 @@ fn no_device(scene: &Scene<'_>, host: &TargetId) -> Option<Cell> {
         let system = EntityId::new(host, Entity::Host);
         return Some(of(format!("{host} has no RDMA device")).shown(&system, Attribute::RdmaPresence));
     };
-    let is_idle = |device: &EntityId| matches!(scene.value(device, Attribute::PortState), Some(Value::PortState(state)) if *state != PortState::Active);
+    let is_idle = |device: &EntityId| scene.value(device, Attribute::PortState).is_some_and(|state| !is_active(state));
     devices
         .iter()
         .all(is_idle)
@@ -170,7 +170,7 @@ fn hca(scene: &Scene<'_>, switch: &EntityId) -> Cell {
     };
     let name = device.entity.name();
     match scene.value(&device, Attribute::PortState) {
-        Some(Value::PortState(PortState::Active)) => {
+        Some(state) if is_active(state) => {
             of(Status::Pass, format!("{name} on {}", uplink.entity.name())).shown(&device, Attribute::PortState)
         }
         Some(state) => of(Status::Fail, format!("{name} is {state}")).shown(&device, Attribute::PortState),
@@ -179,6 +179,14 @@ fn hca(scene: &Scene<'_>, switch: &EntityId) -> Cell {
             lack(scene, &device, Attribute::PortState),
             format!("esxcli rdma device list on {host}"),
         ),
+    }
+}
+
+/// True for the states in which a device carries RDMA.
+fn is_active(state: &Value) -> bool {
+    match state {
+        Value::PortState(state) => matches!(state, PortState::Active | PortState::ActiveDefer),
+        other => other.to_string().eq_ignore_ascii_case("active"),
     }
 }
 

@@ -83,7 +83,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
     let count = body.len();
     let first = if focused { offset(position, count, height.max(1)) } else { 0 };
     let top = area.y.saturating_add(u16::try_from(lines.len()).unwrap_or(u16::MAX));
-    for (y, row) in (top..area.bottom()).zip(row_of_line.into_iter().skip(first)) {
+    for (y, row) in (top..area.bottom()).zip(row_of_line.into_iter().skip(first).take(height)) {
         paint.hit(Rect { y, height: 1, ..area }, Hit::Thing(Pointed::Guest(row)));
     }
     let hidden = count.saturating_sub(first + height);

@@ -12,40 +12,36 @@ use crate::app::model::Model;
 /// Draws the overlay.
 pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, shown: HealthyView) {
     let columns = area.width.saturating_sub(6).min(120);
-    let rows = area.height.saturating_sub(4).clamp(3, super::LIST_ROWS);
-    let title = " What changed since the last healthy snapshot ".to_owned();
-    let inner = super::open(frame, paint, area, columns, rows, title);
-    let (room, height) = (usize::from(inner.width), usize::from(inner.height));
-    if room == 0 || height == 0 {
-        return;
-    }
-    // Where there is no room for both, the list says more than what it is compared with.
-    let mut lines: Vec<Line<'_>> = if height >= 6 {
-        let mut lines: Vec<Line<'_>> = wrap(&view::heading(model), room)
-            .into_iter()
-            .take(height / 3)
-            .map(|line| Line::styled(line, paint.theme.dim))
-            .collect();
-        lines.push(Line::styled(paint.glyphs.horizontal.repeat(room), paint.theme.border));
-        lines
-    } else {
-        Vec::new()
-    };
+    let room = usize::from(columns.min(area.width.saturating_sub(4)));
     let entries = view::entries(model);
     let selected = shown.selected.min(entries.len().saturating_sub(1));
-    let left = height.saturating_sub(lines.len());
     let mut body: Vec<Line<'_>> = Vec::new();
     let mut position = 0;
     for (index, entry) in entries.iter().enumerate() {
-        let side = (index == selected).then_some(shown.now);
         if index == selected {
             position = body.len();
         }
-        body.extend(entry_lines(entry, paint, room, side));
+        body.extend(entry_lines(entry, paint, room, (index == selected).then_some(shown.now)));
     }
-    if body.is_empty() && lines.is_empty() {
-        body.extend(wrap(&view::heading(model), room).into_iter().map(|line| Line::styled(line, paint.theme.dim)));
+    let heading: Vec<Line<'_>> =
+        wrap(&view::heading(model), room).into_iter().map(|line| Line::styled(line, paint.theme.dim)).collect();
+    let wanted = u16::try_from(heading.len() + 1 + body.len()).unwrap_or(u16::MAX);
+    let rows = wanted.min(area.height.saturating_sub(4)).clamp(3, super::LIST_ROWS);
+    let title = " What changed since the last healthy snapshot ".to_owned();
+    let inner = super::open(frame, paint, area, columns, rows, title);
+    let height = usize::from(inner.height);
+    if inner.is_empty() {
+        return;
     }
+    // Where there is no room for both, the list says more than what it is compared with.
+    let mut lines = Vec::new();
+    if height >= 6 || body.is_empty() {
+        lines.extend(heading.into_iter().take((height / 3).max(3)));
+    }
+    if height >= 6 && !body.is_empty() {
+        lines.push(Line::styled(paint.glyphs.horizontal.repeat(usize::from(inner.width)), paint.theme.border));
+    }
+    let left = height.saturating_sub(lines.len());
     let count = body.len();
     let first = offset(position, count, left.max(1));
     let hidden = count.saturating_sub(first + left);

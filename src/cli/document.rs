@@ -134,8 +134,8 @@ impl Collected {
 
     /// The same with the line that each value was read from, unless that may hold a secret.
     pub fn document_with_lines(&self) -> Document<'_> {
-        let lines = |read: &Arc<Observation>| read.reference();
-        self.document_with(&self.observations.iter().map(|read| (lines(read), read.stdout.lines().collect())).collect())
+        let lines = self.observations.iter().map(|read| (read.reference(), read.stdout.lines().collect()));
+        self.document_with(&lines.collect())
     }
 
     fn document_with(&self, lines: &Lines<'_>) -> Document<'_> {

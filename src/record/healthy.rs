@@ -78,7 +78,7 @@ impl Folder {
             };
             let at = snapshot.at;
             for target in snapshot.targets {
-                let is_asked = if is_first { true } else { missing.contains(&target.name) };
+                let is_asked = is_first || missing.contains(&target.name);
                 if !is_asked || found.read.targets.contains_key(&target.name) {
                     continue;
                 }

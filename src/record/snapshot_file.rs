@@ -194,7 +194,8 @@ impl<'a> Reads<'a> {
     fn finish(mut self) -> Vec<Arc<Observation>> {
         for observation in &mut self.observations {
             if let Some(lines) = self.lines.get(&observation.sequence) {
-                let text: String = lines.iter().map(|(line, said)| format!("line {line}: {said}\n")).collect();
+                let lines: Vec<String> = lines.iter().map(|(line, said)| format!("line {line}: {said}")).collect();
+                let text = lines.join("\n") + "\n";
                 Arc::make_mut(observation).stdout = Arc::from(text);
             }
         }

@@ -9,6 +9,9 @@ use crate::diagnose::since::{Since, since};
 use crate::fabric::{SourceId, TargetId};
 use crate::probe::linux;
 
+/// How long the first reads of a target are waited for, in seconds.
+const FIRST_READ_SECONDS: i64 = 600;
+
 /// How far a target can be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
@@ -33,10 +36,10 @@ pub fn standing(model: &Model, id: &TargetId) -> Standing {
 /// How far a target was read.
 fn read(model: &Model, id: &TargetId) -> Standing {
     let Some(target) = model.targets.get(id) else { return Standing::Not(String::new()) };
-    let Connection::Connected { since, .. } = target.connection else {
+    if !target.connection.is_up() {
         return Standing::Not("is not connected".to_owned());
-    };
-    if target.last_report.is_some_and(|at| at < since) {
+    }
+    if is_saved(target) {
         return Standing::Not("was saved in a file, and is not read now".to_owned());
     }
     if let Some((done, all)) = reading(model, id, target) {
@@ -65,6 +68,12 @@ fn reading(model: &Model, id: &TargetId, target: &Target) -> Option<(usize, usiz
     }
 }
 
+/// True for values that were saved in a file: they are older than its being opened.
+fn is_saved(target: &Target) -> bool {
+    let Connection::Connected { since, .. } = target.connection else { return false };
+    target.last_report.is_some_and(|at| at < since)
+}
+
 /// Of a switch it is not known what is to be read before something was.
 fn none_yet(target: &Target) -> Option<(usize, usize)> {
     target.read.is_empty().then_some((0, 1))
@@ -78,7 +87,11 @@ pub(super) fn in_full(model: &Model) -> Option<Vec<(TargetId, TargetKind)>> {
         let is_coming = match &target.connection {
             Connection::Waiting | Connection::Asking => true,
             Connection::Connecting { attempt } => *attempt == 1,
-            Connection::Connected { .. } => reading(model, id, target).is_some(),
+            // What never comes must not keep all others from being kept.
+            Connection::Connected { since, .. } => {
+                let is_new = model.now.duration_since(*since).as_secs() < FIRST_READ_SECONDS;
+                is_new && !is_saved(target) && reading(model, id, target).is_some()
+            }
             Connection::BackingOff { .. } | Connection::Failed { .. } => false,
         };
         if is_coming {

@@ -294,3 +294,23 @@ fn the_selection_stays_within_the_list() {
     action::run(&mut model, "evidence");
     assert_eq!(model.screen.overlays.len(), 1, "a sentence has no evidence");
 }
+
+#[test]
+fn a_target_of_which_something_never_comes_does_not_hold_up_the_others() {
+    let mut model = console();
+    read(&mut model, &sound(), 1);
+    if let Some(target) = model.targets.get_mut(&id("vf-a")) {
+        target.read.remove(&SourceId::new(linux::PROBES[0].name));
+    }
+    assert_eq!(clock(&mut model, 40), None);
+    assert!(matches!(standing(&model, &id("vf-a")), Standing::Not(_)));
+    let asked = clock(&mut model, 640).expect("it was waited for");
+    assert_eq!(asked.targets.len(), NAMES.len() - 1);
+    // Values from a file are none of now, and nothing more comes of them.
+    let mut model = console();
+    read(&mut model, &sound(), 1);
+    let connection = Connection::Connected { since: second(30), via: Text::new("a file") };
+    update(&mut model, Message::Connection { target: id("vf-a"), at: second(30), connection });
+    let asked = clock(&mut model, 40).expect("nothing is wrong");
+    assert!(!asked.targets.iter().any(|(target, _)| *target == id("vf-a")));
+}

@@ -2,7 +2,6 @@
 //! it; then what could not be compared, and why.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -126,7 +125,7 @@ fn sides(what: &What) -> (String, String) {
             {
                 let only = |these: &[crate::fabric::Text], others: &[crate::fabric::Text]| {
                     let only: Vec<&str> =
-                        these.iter().filter(|item| !others.contains(item)).map(|item| item.as_str()).collect();
+                        these.iter().filter(|item| !others.contains(item)).map(crate::fabric::Text::as_str).collect();
                     only.join(", ")
                 };
                 let (gone, new) = (only(old, new), only(new, old));
@@ -226,13 +225,8 @@ pub fn evidence(model: &Model, view: HealthyView) -> Option<Evidence> {
         (what, _) => what.about(),
     };
     if view.now {
-        return match one.what.attribute() {
-            Some(attribute) => Evidence::of_reading(model.sources(), id, attribute),
-            None => {
-                let attribute = first_told(&model.fabric, id)?;
-                Evidence::of_reading(model.sources(), id, attribute)
-            }
-        };
+        let attribute = one.what.attribute().or_else(|| first_told(&model.fabric, id))?;
+        return Evidence::of_reading(model.sources(), id, attribute);
     }
     let baseline = model.healthy.baseline.as_ref()?;
     let attribute = one.what.attribute().or_else(|| first_told(&baseline.fabric, id))?;
@@ -244,7 +238,7 @@ pub fn evidence(model: &Model, view: HealthyView) -> Option<Evidence> {
         title: format!("{} {} when all was well", id.entity, attribute.label()),
         conclusion: format!("{}: from {}", format::state(attribute, &reading.state), kept.file),
         reference: reading.source.clone(),
-        observation: observation.map(Arc::clone),
+        observation: observation.cloned(),
         line,
         scroll: usize::try_from(line).unwrap_or(0).saturating_sub(4),
         search: String::new(),

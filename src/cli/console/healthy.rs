@@ -50,7 +50,9 @@ fn name(session: &Session) -> String {
         }
     };
     take(std::os::unix::ffi::OsStrExt::as_bytes(file.as_os_str()));
-    words.iter().for_each(|word| take(word.as_bytes()));
+    for word in words {
+        take(word.as_bytes());
+    }
     format!("{stem}-{number:016x}")
 }
 

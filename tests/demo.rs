@@ -1,6 +1,8 @@
 //! The embedded lab as a user has it: its scenarios from scripts, the lab alone for other programs and for a real `ssh`,
 //! and the console on it.
 
+#[path = "demo/healthy.rs"]
+mod healthy;
 mod support;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -3,6 +3,8 @@
 
 #[path = "screens/guest.rs"]
 mod guest;
+#[path = "screens/healthy.rs"]
+mod healthy;
 #[path = "screens/host_series.rs"]
 mod host_series;
 #[path = "screens/hosts.rs"]

@@ -32,6 +32,8 @@ pub enum Context {
     Marks,
     /// A remedy is shown.
     Change,
+    /// The list of what changed since the last healthy snapshot is open.
+    Healthy,
     /// The command palette is open. Keys that are not in the key map are text.
     Palette,
     /// A line of text is edited (the filter, the search of the evidence overlay, a note). Keys that are not in the key map
@@ -47,7 +49,7 @@ pub enum Context {
 
 impl Context {
     /// All contexts.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Global,
         Self::Tree,
         Self::Path,
@@ -62,6 +64,7 @@ impl Context {
         Self::Settings,
         Self::Marks,
         Self::Change,
+        Self::Healthy,
         Self::Palette,
         Self::Filter,
         Self::Prompt,
@@ -92,6 +95,7 @@ impl Context {
             | Self::Settings
             | Self::Marks
             | Self::Change
+            | Self::Healthy
             | Self::Palette
             | Self::Filter
             | Self::Prompt
@@ -116,6 +120,7 @@ impl Context {
             Self::Settings => "settings",
             Self::Marks => "marks",
             Self::Change => "remedy",
+            Self::Healthy => "changes",
             Self::Palette => "palette",
             Self::Filter => "filter",
             Self::Prompt => "prompt",

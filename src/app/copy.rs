@@ -87,6 +87,10 @@ pub fn selected(model: &Model, whole: bool) -> Result<Selected, &'static str> {
             let steps: Vec<String> = change.steps().iter().map(super::super::diagnose::remedy::Step::shown).collect();
             (CopyText::lines(steps.iter().map(String::as_str)), "remedy")
         }
+        Some(Overlay::Healthy(view)) => {
+            let line = super::healthy::view::line(model, *view).ok_or("nothing is in this list")?;
+            (CopyText::line(&line), "change")
+        }
         Some(Overlay::Help { .. } | Overlay::Palette(_)) => return Err("nothing is selected in this list"),
         None if model.screen.focus == Focus::Tree => of_tree(model, whole).ok_or("nothing is selected")?,
         None => match model.screen.panel {

@@ -2,6 +2,7 @@
 
 use super::change::ChangeAsked;
 use super::copy::CopyText;
+use super::healthy::ToKeep;
 use super::mode::Control;
 use super::prompt::Answer;
 use crate::fabric::{TargetId, Text};
@@ -51,6 +52,8 @@ pub enum Effect {
         /// On or off.
         on: bool,
     },
+    /// Keep what is known now as a healthy snapshot.
+    KeepHealthy(Box<ToKeep>),
     /// A step of a change of a target.
     Change(ChangeAsked),
     /// Move in the recording that is replayed.
@@ -70,6 +73,7 @@ impl Effect {
             | Self::ReadNow(_)
             | Self::Answer { .. }
             | Self::Change(_)
+            | Self::KeepHealthy(_)
             | Self::Fault { .. } => false,
         }
     }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::change::ChangeNews;
 use super::connection::Connection;
+use super::healthy::HealthyNews;
 use super::pointer::Pointed;
 use super::prompt::Prompt;
 use super::reconfigure::Reconfigured;
@@ -83,6 +84,13 @@ pub enum Message {
         /// What.
         news: ChangeNews,
     },
+    /// Something is new of healthy snapshots, which are compared with.
+    Healthy {
+        /// When.
+        at: Timestamp,
+        /// What.
+        news: HealthyNews,
+    },
     /// A question is no longer open (its connection ended).
     Withdrawn {
         /// Number of the question.
@@ -119,6 +127,7 @@ impl Message {
             | Self::Notice { at, .. }
             | Self::Said { at, .. }
             | Self::Asked { at, .. }
+            | Self::Healthy { at, .. }
             | Self::Change { at, .. } => Some(*at),
             Self::Sample(sample) => Some(sample.at),
             Self::Reconfigured(new) => Some(new.at),

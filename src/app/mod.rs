@@ -15,6 +15,7 @@ pub mod evidence;
 pub mod filter;
 pub mod format;
 pub mod guest_link;
+pub mod healthy;
 pub mod host_binding;
 pub mod live;
 pub mod look;

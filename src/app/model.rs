@@ -12,6 +12,7 @@ use super::connection::{Connection, Problem};
 use super::diagnosis::{Diagnosed, Finding};
 use super::events::{Event, EventLog};
 use super::evidence::Sources;
+use super::healthy::Healthy;
 use super::look::{LookChoice, Offered, Started};
 use super::marks::Marks;
 use super::mode::Mode;
@@ -151,6 +152,9 @@ pub struct Options {
     /// What the configuration says for the checks.
     #[serde(default)]
     pub site: SiteSays,
+    /// True if a snapshot is kept once a day while nothing is wrong, and compared with.
+    #[serde(default)]
+    pub keeps_healthy: bool,
 }
 
 impl Default for Options {
@@ -164,6 +168,7 @@ impl Default for Options {
             offered: Offered::default(),
             settings: Vec::new(),
             site: SiteSays::default(),
+            keeps_healthy: false,
         }
     }
 }
@@ -231,6 +236,9 @@ pub struct Model {
     /// How many changes were asked for.
     #[serde(default)]
     pub changes: u64,
+    /// What is known of the last time when nothing was wrong.
+    #[serde(default)]
+    pub healthy: Healthy,
     /// Questions that are open, oldest first.
     pub prompts: Vec<Prompt>,
     /// Faults of the embedded lab that were switched on by hand: name and target.
@@ -268,6 +276,7 @@ impl Model {
             raw: RawStore::default(),
             change: None,
             changes: 0,
+            healthy: Healthy::default(),
             prompts: Vec::new(),
             demo_faults_on: BTreeSet::new(),
             screen,
@@ -316,7 +325,11 @@ impl Model {
     /// Runs the checks.
     pub(super) fn check(&mut self) {
         (self.judged_with, self.judged_at, self.unjudged) = (self.revision, self.now, false);
-        self.diagnosed = Diagnosed::of(self);
+        let mut since = super::healthy::compare(self);
+        if let Some(since) = &mut since {
+            super::healthy::note_seen(self, since);
+        }
+        self.diagnosed = Diagnosed::of(self, since);
     }
 
     /// True if the checks ran with the last message: only then is all that is shown made of what is known now, so that a
@@ -328,7 +341,7 @@ impl Model {
     /// Makes again what is not kept with a model, after it was read from a file.
     pub fn restore(&mut self) {
         if self.judged_with > 0 {
-            self.diagnosed = Diagnosed::of(self);
+            self.diagnosed = Diagnosed::of(self, super::healthy::compare(self));
         }
         super::path::work_out(self);
     }

@@ -8,6 +8,7 @@ use tui_input::{Input, InputRequest};
 use super::context::Context;
 use super::evidence::Evidence;
 use super::filter::Filter;
+use super::healthy::view::HealthyView;
 use super::look::LookChoice;
 use super::message::Edit;
 use super::palette::Palette;
@@ -196,6 +197,8 @@ pub enum Overlay {
         /// First line shown.
         scroll: usize,
     },
+    /// What changed since the last healthy snapshot.
+    Healthy(HealthyView),
     /// Everything that can be done.
     Palette(Palette),
 }

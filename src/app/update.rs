@@ -14,7 +14,7 @@ use super::message::{Message, Severity};
 use super::model::{Model, TargetKind};
 use super::prompt::{PromptKind, SecretKind};
 use super::screen::{Overlay, Purpose};
-use super::{diagnosis, path, pointer, questions, reconfigure};
+use super::{diagnosis, healthy, path, pointer, questions, reconfigure};
 use crate::fabric::series::{GaugeValue, Incident};
 use crate::fabric::{
     Attribute, Change, Entity, EntityId, Outcome, QueuePairState, Report, Sample, SourceId, State, TargetId, Text,
@@ -43,9 +43,11 @@ fn take_in(model: &mut Model, message: Message) -> Vec<Effect> {
             model.now = model.now.max(at);
             tell_stale(model);
             diagnosis::judge(model);
+            let effects = healthy::keep(model);
             if model.screen.notice.as_ref().is_some_and(|(_, said)| at.duration_since(*said).as_secs() >= 5) {
                 model.screen.notice = None;
             }
+            return effects;
         }
         Message::Resized { columns, rows } => {
             model.screen.columns = columns;
@@ -93,6 +95,7 @@ fn take_in(model: &mut Model, message: Message) -> Vec<Effect> {
             model.prompts.push(prompt);
         }
         Message::Change { at, number, news } => return change::news(model, number, at, news),
+        Message::Healthy { at, news } => healthy::news(model, at, news),
         Message::Withdrawn { id } | Message::Answered { id } => questions::close(model, &[id]),
         Message::Seen { questions } => questions::note_seen(model, &questions),
         Message::Reconfigured(new) => return reconfigure::apply(model, *new),

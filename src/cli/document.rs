@@ -9,11 +9,15 @@ use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 use super::text::{Row, rows, wrap};
 use crate::app::Problem;
+use crate::diagnose::since::may_be_secret;
 use crate::fabric::{
     Attribute, Entity, EntityId, Fabric, Observation, ObservationRef, Reading, State, TargetId, Text, Timestamp, Unit,
     Value,
 };
 use crate::probe::linux::counters::{VALUES, values};
+
+/// Longest line that is kept, in characters.
+const LONGEST_LINE: usize = 200;
 
 /// How one target fared.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,7 +76,13 @@ struct FactDocument<'a> {
     source: &'a str,
     command: Option<&'a str>,
     line: Option<u32>,
+    /// The line itself, where it is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    said: Option<Text>,
 }
+
+/// What the lines of each read say.
+type Lines<'a> = BTreeMap<ObservationRef, Vec<&'a str>>;
 
 /// A relation between two entities, both in the facts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -119,6 +129,16 @@ impl Collected {
 
     /// The document of schema `rdmascope.snapshot/1`.
     pub fn document(&self) -> Document<'_> {
+        self.document_with(&Lines::default())
+    }
+
+    /// The same with the line that each value was read from, unless that may hold a secret.
+    pub fn document_with_lines(&self) -> Document<'_> {
+        let lines = self.observations.iter().map(|read| (read.reference(), read.stdout.lines().collect()));
+        self.document_with(&lines.collect())
+    }
+
+    fn document_with(&self, lines: &Lines<'_>) -> Document<'_> {
         let commands: BTreeMap<ObservationRef, &str> =
             self.observations.iter().map(|read| (read.reference(), &*read.command)).collect();
         let targets = self.targets.iter().map(|target| TargetDocument {
@@ -127,7 +147,7 @@ impl Collected {
             reachable: target.reachable,
             problem: target.problem.as_ref(),
             facts: Ordered(
-                self.fabric.entities(&target.name).map(|entity| self.facts(target, entity, &commands)).collect(),
+                self.fabric.entities(&target.name).map(|entity| self.facts(target, entity, &commands, lines)).collect(),
             ),
             counters: self.counters(&target.name),
         });
@@ -154,6 +174,7 @@ impl Collected {
         target: &TargetStatus,
         entity: &Entity,
         commands: &BTreeMap<ObservationRef, &'a str>,
+        lines: &Lines<'_>,
     ) -> (String, Ordered<&'static str, FactDocument<'a>>) {
         let readings = self.fabric.readings(&EntityId::new(&target.name, entity.clone()));
         let facts = readings.into_iter().map(|(attribute, reading)| {
@@ -167,6 +188,7 @@ impl Collected {
                 source: reading.source.source.as_str(),
                 command: commands.get(&reading.source).copied(),
                 line: (reading.line != 0).then_some(reading.line),
+                said: said(lines, reading),
             };
             (attribute.name(), fact)
         });
@@ -266,6 +288,14 @@ impl Collected {
         }
         text
     }
+}
+
+/// The line that a value was read from.
+fn said(lines: &Lines<'_>, reading: &Reading<Value>) -> Option<Text> {
+    let index = usize::try_from(reading.line).ok()?.checked_sub(1)?;
+    let line = lines.get(&reading.source)?.get(index)?;
+    let short: String = line.chars().take(LONGEST_LINE).collect();
+    (!may_be_secret(line)).then(|| Text::new(&short))
 }
 
 /// The attribute that names another entity, the kind of link, and what the name stands for.

@@ -29,10 +29,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::config::{Configuration, Declared, Defect, Defects, Inventory, Rules, Settings, Target, Whence, target};
-use crate::diagnose::check::{SiteSays, Thresholds};
+use crate::diagnose::check::{AcceptedFinding, SiteSays, Thresholds};
 use crate::diagnose::join::cables;
 use crate::engine::openssh::HostResolver;
 use crate::engine::{rules, settings};
+use crate::fabric::Text;
 use crate::fabric::text::clean_line;
 use crate::tui::library::Library;
 
@@ -131,7 +132,12 @@ impl Session {
     /// What the configuration says for the checks.
     pub fn site(&self) -> SiteSays {
         let (thresholds, declared) = (self.thresholds.clone(), self.declared.clone());
-        SiteSays { thresholds, declared, cables: cables(&self.inventory) }
+        let accepted = self.rules.suppressions.iter().map(|one| AcceptedFinding {
+            check: Text::new(&one.check),
+            target: one.target.as_deref().map(Text::new),
+            expires: one.expires,
+        });
+        SiteSays { thresholds, declared, cables: cables(&self.inventory), accepted: accepted.collect() }
     }
 
     /// Time between two samples.

@@ -27,6 +27,11 @@ pub const SAMPLE: &str = r###"## Configuration of rdmascope. Lines that begin wi
 ## Milliseconds between two samples of a target, from 200 to 60000.
 # period_ms = 1000
 
+## Once a day, when all targets were read and no check finds anything wrong, the console keeps what is set on them, in
+## $XDG_STATE_HOME/rdmascope/healthy (else ~/.local/state), and compares with it later: for so many days, from 0 to 365;
+## 0 keeps none. What [[suppress]] accepts counts as in order. In force from the next start on.
+# healthy_days = 14
+
 ## Read this file in place of OpenSSH's own configuration, as `ssh -F` does; a relative path is seen from this file.
 # ssh_config = ""
 

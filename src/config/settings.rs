@@ -116,13 +116,15 @@ pub enum Name {
     Mouse,
     /// Milliseconds between two samples of a stream.
     PeriodMs,
+    /// Days for which healthy snapshots are kept; 0 for none.
+    HealthyDays,
     /// The file that stands for OpenSSH's own configuration.
     SshConfig,
 }
 
 impl Name {
     /// All of them, in the order of documents.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Theme,
         Self::Keymap,
         Self::Glyphs,
@@ -130,6 +132,7 @@ impl Name {
         Self::Plain,
         Self::Mouse,
         Self::PeriodMs,
+        Self::HealthyDays,
         Self::SshConfig,
     ];
 
@@ -143,6 +146,7 @@ impl Name {
             Self::Plain => "plain",
             Self::Mouse => "mouse",
             Self::PeriodMs => "period_ms",
+            Self::HealthyDays => "healthy_days",
             Self::SshConfig => "ssh_config",
         }
     }
@@ -157,6 +161,7 @@ impl Name {
             Self::Plain => "RDMASCOPE_PLAIN",
             Self::Mouse => "RDMASCOPE_MOUSE",
             Self::PeriodMs => "RDMASCOPE_PERIOD_MS",
+            Self::HealthyDays => "RDMASCOPE_HEALTHY_DAYS",
             Self::SshConfig => "RDMASCOPE_SSH_CONFIG",
         }
     }
@@ -164,6 +169,9 @@ impl Name {
 
 /// Fewest and most milliseconds between two samples.
 pub const PERIOD_MS: std::ops::RangeInclusive<u32> = 200..=60_000;
+
+/// Fewest and most days for which healthy snapshots are kept.
+pub const HEALTHY_DAYS: std::ops::RangeInclusive<u32> = 0..=365;
 
 /// All settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -182,6 +190,9 @@ pub struct Settings {
     pub mouse: Setting<bool>,
     /// Milliseconds between two samples of a stream, within [`PERIOD_MS`].
     pub period_ms: Setting<u32>,
+    /// Days for which the console keeps the snapshots that it makes while nothing is wrong, within [`HEALTHY_DAYS`]; 0 if
+    /// it makes none.
+    pub healthy_days: Setting<u32>,
     /// The file that is read in place of OpenSSH's own configuration, as `ssh -F` does. A relative path of a
     /// configuration file is made complete with that file's folder.
     pub ssh_config: Setting<Option<PathBuf>>,
@@ -197,6 +208,7 @@ impl Default for Settings {
             plain: Setting::unset(false),
             mouse: Setting::unset(false),
             period_ms: Setting::unset(1000),
+            healthy_days: Setting::unset(14),
             ssh_config: Setting::unset(None),
         }
     }
@@ -217,7 +229,14 @@ impl Settings {
             Name::LowBandwidth => self.low_bandwidth = Setting { value: flag("low_bandwidth", given)?, whence },
             Name::Plain => self.plain = Setting { value: flag("plain", given)?, whence },
             Name::Mouse => self.mouse = Setting { value: flag("mouse", given)?, whence },
-            Name::PeriodMs => self.period_ms = Setting { value: period(given)?, whence },
+            Name::PeriodMs => {
+                let value = number("period_ms", "milliseconds", &PERIOD_MS, given)?;
+                self.period_ms = Setting { value, whence };
+            }
+            Name::HealthyDays => {
+                let value = number("healthy_days", "days", &HEALTHY_DAYS, given)?;
+                self.healthy_days = Setting { value, whence };
+            }
             Name::SshConfig => self.ssh_config = Setting { value: file("ssh_config", given, &whence)?, whence },
         }
         Ok(())
@@ -233,6 +252,7 @@ impl Settings {
             Name::Plain => (Given::Flag(self.plain.value), &self.plain.whence),
             Name::Mouse => (Given::Flag(self.mouse.value), &self.mouse.whence),
             Name::PeriodMs => (Given::Number(u64::from(self.period_ms.value)), &self.period_ms.whence),
+            Name::HealthyDays => (Given::Number(u64::from(self.healthy_days.value)), &self.healthy_days.whence),
             Name::SshConfig => {
                 let path = self.ssh_config.value.as_ref().map_or(String::new(), |path| path.display().to_string());
                 (Given::Text(path), &self.ssh_config.whence)
@@ -261,7 +281,7 @@ impl Settings {
                 reader.text(name.key(), item).map(Given::Text)
             }
             Name::LowBandwidth | Name::Plain | Name::Mouse => reader.flag(name.key(), item).map(Given::Flag),
-            Name::PeriodMs => reader.number(name.key(), item).map(Given::Number),
+            Name::PeriodMs | Name::HealthyDays => reader.number(name.key(), item).map(Given::Number),
         };
         if let Some(given) = given {
             let whence = Whence::File { path: path.to_owned(), line: reader.line(key.span().start) };
@@ -342,19 +362,15 @@ fn file(what: &str, given: &Given, whence: &Whence) -> Result<Option<PathBuf>, S
     })
 }
 
-fn period(given: &Given) -> Result<u32, String> {
+fn number(what: &str, unit: &str, range: &std::ops::RangeInclusive<u32>, given: &Given) -> Result<u32, String> {
     let number = match given {
         Given::Number(number) => u32::try_from(*number).ok(),
         Given::Text(text) => text.parse().ok(),
         Given::Flag(_) => None,
     };
-    number.filter(|milliseconds| PERIOD_MS.contains(milliseconds)).ok_or_else(|| {
-        format!(
-            "period_ms must be a number of milliseconds from {} to {}, not {}",
-            PERIOD_MS.start(),
-            PERIOD_MS.end(),
-            quoted(&given.to_string())
-        )
+    number.filter(|number| range.contains(number)).ok_or_else(|| {
+        let (first, last) = (range.start(), range.end());
+        format!("{what} must be a number of {unit} from {first} to {last}, not {}", quoted(&given.to_string()))
     })
 }
 
@@ -373,6 +389,7 @@ mod tests {
             (Name::Plain, "true"),
             (Name::Mouse, "true"),
             (Name::PeriodMs, "500"),
+            (Name::HealthyDays, "30"),
             (Name::SshConfig, "/etc/lab/ssh_config"),
         ] {
             assert_eq!(settings.get(name).1, &Whence::Default);
@@ -394,6 +411,7 @@ mod tests {
             (Name::LowBandwidth, "maybe", "low_bandwidth must be true or false, not \"maybe\""),
             (Name::Plain, "", "plain must be true or false, not \"\""),
             (Name::PeriodMs, "5", "period_ms must be a number of milliseconds from 200 to 60000, not \"5\""),
+            (Name::HealthyDays, "366", "healthy_days must be a number of days from 0 to 365, not \"366\""),
             (Name::PeriodMs, "1s", "period_ms must be a number of milliseconds from 200 to 60000, not \"1s\""),
         ] {
             let found = settings.set(name, &Given::Text(text.to_owned()), Whence::Default);

@@ -67,6 +67,12 @@ impl Diagnosis {
         let causes = self.causes.iter().flat_map(|cause| std::iter::once(&cause.found).chain(&cause.symptoms));
         causes.chain(&self.rest)
     }
+
+    /// Ranks the causes anew, after more was found that speaks for some of them. Of equal ones that with the later time
+    /// comes first; those without one keep their order behind it.
+    pub fn rank_again<T: Ord>(&mut self, latest: impl Fn(&Cause) -> Option<T>) {
+        self.causes.sort_by_key(|cause| (rank_with_symptoms(cause), Reverse(latest(cause))));
+    }
 }
 
 /// Sorts findings into causes, symptoms and the rest.

@@ -11,6 +11,7 @@ use jiff::SignedDuration;
 use super::cause::Diagnosis;
 use super::check::{Exhibit, Judged, MachineKind, Scene};
 use super::finding::Confidence;
+use super::since::{Changed, Since, What};
 use crate::fabric::counter::{SharedRole, port_counter};
 use crate::fabric::{Attribute, Entity, EntityId, QueuePairState, TargetId, Timestamp, Value};
 use crate::probe::esxi::counting;
@@ -261,6 +262,33 @@ pub fn weigh(scene: &Scene<'_>, diagnosis: &mut Diagnosis) {
                 judged.confidence = Confidence::Likely;
             }
         }
+    }
+}
+
+/// Adds to each cause what changed of its evidence since nothing was wrong: of equal causes that with such a change is the
+/// likelier, and of these the one that changed last. `say` tells a change in words.
+pub fn weigh_changes(since: &Since, diagnosis: &mut Diagnosis, say: impl Fn(&Changed) -> String) {
+    let mut latest: Vec<(&'static str, EntityId, Option<Timestamp>)> = Vec::new();
+    for cause in &mut diagnosis.causes {
+        let under: Vec<&Changed> = since.under(cause).into_iter().take(MOST).collect();
+        let Some(first) = under.first() else { continue };
+        latest.push((cause.found.check.id, cause.found.judged.subject.clone(), first.seen));
+        for one in under {
+            let about = one.what.about();
+            let told_now = matches!(&one.what, What::Value(value) if value.after.is_some());
+            let exhibit = match one.what.attribute().filter(|_| told_now) {
+                Some(attribute) => Exhibit::of(about, attribute, say(one)),
+                None => Exhibit::thing(about, say(one)),
+            };
+            cause.found.judged.evidence.push(exhibit);
+        }
+    }
+    if !latest.is_empty() {
+        diagnosis.rank_again(|cause| {
+            let is_it =
+                |one: &&(&str, EntityId, _)| (one.0, &one.1) == (cause.found.check.id, &cause.found.judged.subject);
+            latest.iter().find(is_it).map(|one| one.2)
+        });
     }
 }
 

@@ -133,6 +133,11 @@ fn is_compared(attribute: Attribute) -> bool {
     attribute.class() != Class::Measure && !FLEETING.contains(&attribute)
 }
 
+/// True for what is compared at all: nothing else has to be kept for a comparison.
+pub fn is_kept(entity: &Entity, attribute: Attribute) -> bool {
+    lasts(entity) && is_compared(attribute)
+}
+
 /// False for things that come and go by themselves.
 fn lasts(entity: &Entity) -> bool {
     !matches!(

@@ -18,4 +18,5 @@ mod needles;
 pub mod path;
 pub mod qualify;
 pub mod remedy;
+pub mod since;
 pub mod wizard;

@@ -21,11 +21,17 @@ const READ_DEADLINE: Duration = Duration::from_secs(100);
 /// How long a target may take to end all commands of a change, beyond what each of them may.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Where the audit log is: `$XDG_STATE_HOME/rdmascope/audit.jsonl`, else below `~/.local/state`. `None` without a home.
-pub fn audit_path() -> Option<PathBuf> {
+/// The folder of what the program keeps for itself: `$XDG_STATE_HOME/rdmascope`, else below `~/.local/state`. `None`
+/// without a home.
+pub fn state_folder() -> Option<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")))?;
-    Some(state.join("rdmascope/audit.jsonl"))
+    Some(state.join("rdmascope"))
+}
+
+/// Where the audit log is: in the folder of what the program keeps. `None` without a home.
+pub fn audit_path() -> Option<PathBuf> {
+    state_folder().map(|folder| folder.join("audit.jsonl"))
 }
 
 /// The audit log of whoever runs this.

@@ -17,4 +17,4 @@ pub mod targets;
 pub mod vmx_file;
 
 pub use again::CLOCK;
-pub use change::{audit, audit_path};
+pub use change::{audit, audit_path, state_folder};

@@ -164,6 +164,7 @@ impl EngineHandle {
             | Effect::Reload
             | Effect::EditConfiguration
             | Effect::Open(_)
+            | Effect::KeepHealthy(_)
             | Effect::Replay(_) => return false,
         }
         true

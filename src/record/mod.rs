@@ -7,6 +7,7 @@
 pub mod audit;
 mod chunk;
 pub mod format;
+pub mod healthy;
 mod packing;
 pub mod position;
 pub mod reader;

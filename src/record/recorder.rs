@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use super::JournalError;
 use super::format::{Header, Micros};
 use super::writer::{CHUNK, Writer};
+use crate::app::healthy::HealthyNews;
 use crate::app::{Message, Model, PromptKind, action};
 use crate::fabric::{Observation, Text, Timestamp};
 
@@ -221,7 +222,7 @@ fn bytes_of(message: &Message) -> usize {
             let things = sample.facts.len() + sample.counters.len() + sample.gauges.len();
             EACH * things + sample.observation.as_ref().map_or(0, texts)
         }
-        Message::Report { report, .. } => {
+        Message::Report { report, .. } | Message::Healthy { news: HealthyNews::Part(report), .. } => {
             EACH * report.facts.len() + report.observations.iter().map(texts).sum::<usize>()
         }
         _ => EACH,

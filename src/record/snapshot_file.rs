@@ -58,6 +58,8 @@ impl SavedTarget {
 pub struct SavedSnapshot {
     /// When the collection began.
     pub at: Timestamp,
+    /// The version of the program that wrote it.
+    pub version: Option<Text>,
     /// Its targets, in their order.
     pub targets: Vec<SavedTarget>,
     /// All that was known.
@@ -72,6 +74,8 @@ struct Head {
 #[derive(Deserialize)]
 struct Document {
     at: Timestamp,
+    #[serde(default)]
+    rdmascope: Option<String>,
     targets: Vec<TargetDocument>,
 }
 
@@ -98,6 +102,9 @@ struct FactDocument {
     command: Option<String>,
     #[serde(default)]
     line: Option<u32>,
+    /// The line itself; healthy snapshots keep it.
+    #[serde(default)]
+    said: Option<String>,
 }
 
 /// Reads a document; the error says in words what it is instead.
@@ -118,11 +125,13 @@ pub fn read(text: &str) -> Result<SavedSnapshot, String> {
         });
     }
     let document: Document = serde_json::from_str(text).map_err(|error| damaged(&error))?;
+    let version = document.rdmascope.as_deref().map(Text::new);
     let mut fabric = Fabric::default();
     let mut targets = Vec::new();
     for target in document.targets {
         let name = TargetId::new(&target.name);
-        let mut reads = Reads { target: &name, observations: Vec::new(), numbers: BTreeMap::new() };
+        let mut reads =
+            Reads { target: &name, observations: Vec::new(), numbers: BTreeMap::new(), lines: BTreeMap::new() };
         let mut facts: Vec<Fact> = Vec::new();
         for (key, attributes) in &target.facts {
             let Some(entity) = Entity::from_key(key) else { continue };
@@ -133,13 +142,13 @@ pub fn read(text: &str) -> Result<SavedSnapshot, String> {
                 facts.push(Fact { entity: entity.clone(), attribute, reading });
             }
         }
-        let observations = reads.observations;
+        let observations = reads.finish();
         let report = Report { target: name.clone(), probe: SourceId::new(PROBE), observations, facts };
         fabric.apply(&report);
         let TargetDocument { kind, reachable, problem, .. } = target;
         targets.push(SavedTarget { name, kind, reachable, problem, report });
     }
-    Ok(SavedSnapshot { at: document.at, targets, fabric })
+    Ok(SavedSnapshot { at: document.at, version, targets, fabric })
 }
 
 /// The reads that the facts of a target came from, made again from what the facts say of them.
@@ -148,6 +157,8 @@ struct Reads<'a> {
     observations: Vec<Arc<Observation>>,
     /// The number of each read, by its source, its command and its time.
     numbers: BTreeMap<(&'a str, &'a str, Timestamp), u64>,
+    /// The lines that were kept of each.
+    lines: BTreeMap<u64, BTreeMap<u32, Text>>,
 }
 
 impl<'a> Reads<'a> {
@@ -173,7 +184,22 @@ impl<'a> Reads<'a> {
                 cut: 0,
             }));
         }
+        if let (Some(line), Some(said)) = (fact.line, &fact.said) {
+            self.lines.entry(sequence).or_default().insert(line, Text::new(said));
+        }
         ObservationRef { target: self.target.clone(), source, sequence }
+    }
+
+    /// All of them, with the lines that were kept as their output.
+    fn finish(mut self) -> Vec<Arc<Observation>> {
+        for observation in &mut self.observations {
+            if let Some(lines) = self.lines.get(&observation.sequence) {
+                let lines: Vec<String> = lines.iter().map(|(line, said)| format!("line {line}: {said}")).collect();
+                let text = lines.join("\n") + "\n";
+                Arc::make_mut(observation).stdout = Arc::from(text);
+            }
+        }
+        self.observations
     }
 }
 

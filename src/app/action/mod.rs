@@ -6,6 +6,7 @@ mod change;
 pub mod command;
 mod copy;
 pub mod fault;
+mod healthy;
 mod host;
 mod leave;
 mod live;
@@ -68,6 +69,7 @@ pub const ALL: &[&Action] = &[
     &change::APPLY,
     &change::EXPORT,
     &change::UNDO,
+    &healthy::CHANGES,
     &panels::NEXT_FOCUS,
     &motion::UP,
     &motion::DOWN,
@@ -200,6 +202,7 @@ pub fn context_of(top: Option<&Overlay>, screen: &Screen) -> Context {
         Some(Overlay::Settings(_)) => Context::Settings,
         Some(Overlay::Marks { .. }) => Context::Marks,
         Some(Overlay::Change { .. }) => Context::Change,
+        Some(Overlay::Healthy(_)) => Context::Healthy,
         Some(Overlay::Palette(_)) => Context::Palette,
         None => match screen.focus {
             Focus::Tree => Context::Tree,
@@ -264,6 +267,15 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
             &change::NEXT_REMEDY,
             &change::UNDO,
             &motion::DOWN,
+        ],
+        Context::Healthy => &[
+            &overlay::CLOSE,
+            &overlay::EVIDENCE,
+            &motion::LEFT,
+            &motion::RIGHT,
+            &copy::COPY,
+            &motion::DOWN,
+            &motion::UP,
         ],
         Context::Palette => &[&palette::RUN, &overlay::CLOSE, &motion::DOWN, &motion::UP],
         Context::Settings => &[&overlay::CLOSE, &settings::CHANGE, &settings::NEXT_PAGE, &motion::DOWN, &motion::UP],

@@ -2,10 +2,11 @@
 
 use super::Action;
 use crate::app::effect::Effect;
+use crate::app::healthy::view::HealthyView;
 use crate::app::model::Model;
 use crate::app::screen::{Focus, Overlay, Panel};
 use crate::app::tree::{self, Node};
-use crate::app::{live, palette, questions, settings, table};
+use crate::app::{healthy, live, palette, questions, settings, table};
 
 /// Further than any list is long.
 const FAR: isize = 1 << 40;
@@ -100,6 +101,12 @@ fn vertical(model: &mut Model, steps: isize) -> Vec<Effect> {
             *selected = model.marks.moved(*selected, steps);
             return Vec::new();
         }
+        Some(Overlay::Healthy(view)) => {
+            let view = *view;
+            let moved = healthy::view::moved(model, view, steps);
+            set_healthy(model, moved);
+            return Vec::new();
+        }
         Some(Overlay::Palette(_)) => {
             let last = palette::found(model).len().saturating_sub(1);
             if let Some(Overlay::Palette(palette)) = model.screen.overlays.last_mut() {
@@ -126,6 +133,12 @@ fn vertical(model: &mut Model, steps: isize) -> Vec<Effect> {
         (Focus::Panel, _) => event_row(model, steps),
     }
     Vec::new()
+}
+
+fn set_healthy(model: &mut Model, view: HealthyView) {
+    if let Some(Overlay::Healthy(shown)) = model.screen.overlays.last_mut() {
+        *shown = view;
+    }
 }
 
 fn tree_row(model: &mut Model, steps: isize) {
@@ -162,6 +175,11 @@ fn event_row(model: &mut Model, steps: isize) {
 
 fn horizontal(model: &mut Model, steps: isize) -> Vec<Effect> {
     if !model.prompts.is_empty() {
+        return Vec::new();
+    }
+    if let Some(Overlay::Healthy(view)) = model.screen.overlays.last() {
+        let view = HealthyView { now: steps > 0, ..*view };
+        set_healthy(model, view);
         return Vec::new();
     }
     if !model.screen.overlays.is_empty() {

@@ -6,7 +6,7 @@ use crate::app::model::Model;
 use crate::app::screen::{Focus, Overlay, Panel};
 use crate::app::table::{self, Origin};
 use crate::app::tree::{self, Node};
-use crate::app::{live, marks};
+use crate::app::{healthy, live, marks};
 use crate::fabric::{Attribute, Entity, EntityId};
 
 pub(super) const HELP: Action = Action {
@@ -86,6 +86,9 @@ pub(super) fn set_folded(model: &mut Model, folded: bool) {
 
 /// Evidence for whatever is selected.
 pub(super) fn selected_evidence(model: &Model) -> Option<Evidence> {
+    if let Some(Overlay::Healthy(view)) = model.screen.top() {
+        return healthy::view::evidence(model, *view);
+    }
     if model.screen.focus == Focus::Tree {
         return tree_evidence(model);
     }

@@ -15,12 +15,14 @@ pub use causes::{gravity, name, rows as cause_rows, selected_cause, shown};
 pub use findings::Finding;
 pub(super) use findings::{is_news, judge};
 
+use super::healthy;
 use super::model::Model;
 use crate::diagnose::cause::{Diagnosis, Found, diagnose};
 use crate::diagnose::check::{Scene, examine};
-use crate::diagnose::correlate::weigh;
+use crate::diagnose::correlate::{weigh, weigh_changes};
 use crate::diagnose::path::Path;
 use crate::diagnose::qualify::Qualification;
+use crate::diagnose::since::Since;
 use crate::fabric::TargetId;
 
 /// What all checks said at one time.
@@ -32,19 +34,25 @@ pub struct Diagnosed {
     pub qualification: Qualification,
     /// The same as causes with their symptoms, and the rest.
     pub diagnosis: Diagnosis,
+    /// What changed since the last healthy snapshot; `None` without one.
+    pub since: Option<Since>,
     /// Ways between guests that were asked for since.
     paths: Mutex<BTreeMap<(TargetId, TargetId), Arc<Path>>>,
 }
 
 impl Diagnosed {
-    /// Runs all checks over what is known now.
-    pub fn of(model: &Model) -> Arc<Self> {
+    /// Runs all checks over what is known now. `since` is what changed since nothing was wrong.
+    pub fn of(model: &Model, mut since: Option<Since>) -> Arc<Self> {
         scene::with(model, |scene| {
             let found = examine(scene);
             let mut diagnosis = diagnose(found.clone(), &model.fabric);
             weigh(scene, &mut diagnosis);
             let qualification = Qualification::of(scene, &found);
-            Arc::new(Self { found, qualification, diagnosis, paths: Mutex::default() })
+            if let Some(since) = &mut since {
+                weigh_changes(since, &mut diagnosis, |one| healthy::view::sentence(model, one));
+                since.arrange(&diagnosis);
+            }
+            Arc::new(Self { found, qualification, diagnosis, since, paths: Mutex::default() })
         })
     }
 }

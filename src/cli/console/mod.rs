@@ -1,5 +1,6 @@
 //! The console: what runs when no command is given.
 
+mod healthy;
 pub mod look;
 mod reload;
 mod started;
@@ -23,10 +24,12 @@ use crate::engine::run::Engine;
 use crate::engine::targets;
 use crate::fabric::{TargetId, Text, Timestamp};
 use crate::record::Recorder;
+use crate::record::healthy::Folder;
 use crate::tui::paint::Paint;
 use crate::tui::pointer::HitMap;
 use crate::tui::{self, Device as _, Look, Program, SecretPrompt, Tty, Typed, overlay, view};
 
+use healthy::Keeper;
 pub use reload::Configuration;
 
 /// What a console is opened on.
@@ -43,6 +46,8 @@ pub struct Setup {
     pub plain: bool,
     /// Where its configuration comes from, if from files: then it can be edited and read again.
     pub configuration: Option<Configuration>,
+    /// Where healthy snapshots are kept, if they are; the error says why there is no place.
+    pub healthy: Option<Result<Folder, String>>,
     /// The file into which all that happens is recorded, if any.
     pub record: Option<PathBuf>,
     /// Does what the engine does not do, as the faults of the embedded lab; false for what is not its own either.
@@ -53,7 +58,10 @@ pub struct Setup {
 pub fn run(session: &Session) -> Result<Exit, Failure> {
     let resolver = session.resolver();
     let plans = session.targets.iter().map(|target| targets::plan(target, &resolver)).collect();
-    open(Setup { configuration: Some(Configuration::of(session)), ..setup(session, plans)? })
+    let healthy = healthy::folder(session);
+    let mut setup = Setup { configuration: Some(Configuration::of(session)), healthy, ..setup(session, plans)? };
+    setup.model.options.keeps_healthy = setup.healthy.is_some();
+    open(setup)
 }
 
 /// A console on the targets of the session, which are reached like this. Its configuration is not read again.
@@ -66,6 +74,7 @@ pub fn setup(session: &Session, plans: Vec<TargetPlan>) -> Result<Setup, Failure
         look,
         plain: session.settings.plain.value,
         configuration: None,
+        healthy: None,
         record: session.global.record.clone(),
         beside: Box::new(|_| false),
     })
@@ -73,7 +82,7 @@ pub fn setup(session: &Session, plans: Vec<TargetPlan>) -> Result<Setup, Failure
 
 /// Opens a console, until the user leaves it.
 pub fn open(setup: Setup) -> Result<Exit, Failure> {
-    let Setup { plans, mut model, period, look, plain, configuration, record, mut beside } = setup;
+    let Setup { plans, mut model, period, look, plain, configuration, healthy, record, mut beside } = setup;
     model.options.offered = look.looks.offered();
     model.options.look = look.chosen.clone();
     model.screen.look = look.chosen.clone();
@@ -99,10 +108,20 @@ pub fn open(setup: Setup) -> Result<Exit, Failure> {
     let (engine, messages) =
         Engine::start(plans, &options).map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?;
     let (reloaded, reloads) = mpsc::channel(4);
+    let wanted = model.order.clone();
+    let keeper = healthy
+        .map(|folder| Keeper::start(folder, wanted, reloaded.clone()))
+        .transpose()
+        .map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?;
     let editor = Box::new(reload::editor(configuration.clone()));
     let engine = std::rc::Rc::new(engine);
     let hands = engine.clone();
     let effects = move |effect: Effect| match (&effect, &configuration) {
+        (Effect::KeepHealthy(asked), _) => {
+            if let Some(keeper) = &keeper {
+                keeper.keep(asked.clone());
+            }
+        }
         (Effect::Reload, Some(configuration)) => configuration.reload(&reloaded),
         (Effect::Open(target), Some(configuration)) => {
             if let Some(plan) = configuration.plan(target) {

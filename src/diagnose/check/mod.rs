@@ -27,7 +27,7 @@ pub(in crate::diagnose) use guest::at_work;
 pub use judged::{Exhibit, Judged, Lack};
 pub use scene::{Answer, Answers, Machine, MachineKind, Moved, Movements, Reached, Scene};
 pub use sight::{DeviceKind, Port};
-pub use site::SiteSays;
+pub use site::{AcceptedFinding, SiteSays};
 pub use thresholds::{Threshold, Thresholds};
 
 use super::cause::Found;

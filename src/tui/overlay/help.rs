@@ -94,6 +94,7 @@ fn heading(context: Context) -> &'static str {
         Context::Evidence => "In the evidence",
         Context::Settings => "In the settings",
         Context::Marks => "In the list of marks",
+        Context::Healthy => "In the list of what changed",
         Context::Change => "While a remedy is shown",
         Context::Palette => "In the palette",
         Context::Filter => "While typing",

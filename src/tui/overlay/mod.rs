@@ -2,6 +2,7 @@
 
 pub mod change;
 pub mod evidence;
+pub mod healthy;
 pub mod help;
 pub mod marks;
 pub mod palette;

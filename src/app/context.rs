@@ -32,6 +32,8 @@ pub enum Context {
     Marks,
     /// A remedy is shown.
     Change,
+    /// The answer of a switch is pasted for the wizard. Keys that are not in the key map are its text.
+    Paste,
     /// The command palette is open. Keys that are not in the key map are text.
     Palette,
     /// A line of text is edited (the filter, the search of the evidence overlay, a note). Keys that are not in the key map
@@ -47,7 +49,7 @@ pub enum Context {
 
 impl Context {
     /// All contexts.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Global,
         Self::Tree,
         Self::Path,
@@ -62,6 +64,7 @@ impl Context {
         Self::Settings,
         Self::Marks,
         Self::Change,
+        Self::Paste,
         Self::Palette,
         Self::Filter,
         Self::Prompt,
@@ -71,7 +74,7 @@ impl Context {
 
     /// True where text is typed: keys that the key map does not know edit it, and those of [`Context::Global`] do not work.
     pub fn takes_text(self) -> bool {
-        matches!(self, Self::Palette | Self::Filter | Self::Secret)
+        matches!(self, Self::Paste | Self::Palette | Self::Filter | Self::Secret)
     }
 
     /// True where the tree or a panel has the keys: no overlay, no question and no line of text lies over them.
@@ -92,6 +95,7 @@ impl Context {
             | Self::Settings
             | Self::Marks
             | Self::Change
+            | Self::Paste
             | Self::Palette
             | Self::Filter
             | Self::Prompt
@@ -116,6 +120,7 @@ impl Context {
             Self::Settings => "settings",
             Self::Marks => "marks",
             Self::Change => "remedy",
+            Self::Paste => "paste",
             Self::Palette => "palette",
             Self::Filter => "filter",
             Self::Prompt => "prompt",

@@ -51,6 +51,8 @@ pub enum Effect {
         /// On or off.
         on: bool,
     },
+    /// The user is about to give evidence of his own: nothing is done outside, but a viewer of a recording cannot.
+    TakesAnswer,
     /// A step of a change of a target.
     Change(ChangeAsked),
     /// Move in the recording that is replayed.
@@ -69,6 +71,7 @@ impl Effect {
             | Self::Reconnect(_)
             | Self::ReadNow(_)
             | Self::Answer { .. }
+            | Self::TakesAnswer
             | Self::Change(_)
             | Self::Fault { .. } => false,
         }

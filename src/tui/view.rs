@@ -44,6 +44,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>) {
             Overlay::Settings(view) => overlay::settings::draw(frame, model, paint, body, *view),
             Overlay::Marks { selected } => overlay::marks::draw(frame, model, paint, body, *selected),
             Overlay::Change { scroll } => overlay::change::draw(frame, model, paint, body, *scroll),
+            Overlay::Paste(view) => overlay::paste::draw(frame, paint, body, view),
             Overlay::Palette(_) => {}
         }
     }

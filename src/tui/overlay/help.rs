@@ -95,6 +95,7 @@ fn heading(context: Context) -> &'static str {
         Context::Settings => "In the settings",
         Context::Marks => "In the list of marks",
         Context::Change => "While a remedy is shown",
+        Context::Paste => "While an answer is pasted",
         Context::Palette => "In the palette",
         Context::Filter => "While typing",
         Context::Prompt => "When unknown host keys are asked about",

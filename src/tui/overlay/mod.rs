@@ -5,6 +5,7 @@ pub mod evidence;
 pub mod help;
 pub mod marks;
 pub mod palette;
+pub mod paste;
 pub mod prompt;
 pub mod settings;
 

@@ -4,12 +4,12 @@
 
 pub mod about;
 pub mod asked;
-pub mod pasted;
 pub mod paste;
+pub mod pasted;
 mod preparing;
 mod rows;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub mod walking;
 
 use serde::{Deserialize, Serialize};

@@ -3,12 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::super::diagnosis;
 use super::super::message::Edit;
 use super::super::model::Model;
 use super::super::screen::Overlay;
 use super::asked::{self, Said};
 use super::pasted::{self, MOST};
-use super::super::diagnosis;
 use crate::fabric::EntityId;
 use crate::probe::switch::SwitchSystem;
 

@@ -102,7 +102,8 @@ pub fn commands(model: &Model, check: &str, subject: &EntityId) -> Vec<(SwitchSy
     let known = system_of(model, &subject.target);
     let systems = SwitchSystem::ALL.into_iter().filter(|system| known.is_none_or(|known| known == *system));
     let of = |system: SwitchSystem| {
-        let command = wanted(check).iter().map(|what| command_for(system, what, &port)).find(|text| !text.is_empty())?;
+        let command =
+            wanted(check).iter().map(|what| command_for(system, what, &port)).find(|text| !text.is_empty())?;
         Some((system, command))
     };
     systems.filter_map(of).collect()
@@ -121,16 +122,20 @@ pub fn maker(system: SwitchSystem) -> &'static str {
 
 /// The system of a switch by what was read or pasted of it.
 fn system_of(model: &Model, target: &TargetId) -> Option<SwitchSystem> {
-    SwitchSystem::ALL
-        .into_iter()
-        .find(|system| system.probes().iter().any(|probe| model.raw.newest(target, &SourceId::new(probe.name)).is_some()))
+    SwitchSystem::ALL.into_iter().find(|system| {
+        system.probes().iter().any(|probe| model.raw.newest(target, &SourceId::new(probe.name)).is_some())
+    })
 }
 
 /// A text made safe: no escape sequences and no controls but newlines, and no more than is taken.
 pub fn clean(text: &str) -> String {
     let bounded: String = text.chars().take(MOST).collect();
     let lines = bounded.replace("\r\n", "\n").replace('\r', "\n");
-    lines.lines().map(|line| line.split('\t').map(clean_line).collect::<Vec<_>>().join("\t")).collect::<Vec<_>>().join("\n")
+    lines
+        .lines()
+        .map(|line| line.split('\t').map(clean_line).collect::<Vec<_>>().join("\t"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// The same text as a parser may want it: whole; without the typed command and the prompts; the JSON in it alone.
@@ -148,7 +153,8 @@ fn forms(text: &str) -> Vec<String> {
     };
     let lines: Vec<&str> = text.lines().collect();
     let first = lines.iter().position(|line| is_typed(line)).map_or(0, |at| at + 1);
-    let kept: Vec<&str> = lines.iter().skip(first).copied().filter(|line| !is_prompt(line) && !is_typed(line)).collect();
+    let kept: Vec<&str> =
+        lines.iter().skip(first).copied().filter(|line| !is_prompt(line) && !is_typed(line)).collect();
     let mut forms = vec![text.to_owned(), kept.join("\n")];
     if let (Some(open), Some(close)) = (text.find('{'), text.rfind('}'))
         && open < close
@@ -182,7 +188,14 @@ struct Read {
 }
 
 /// Reads a text by one probe.
-fn read(system: SwitchSystem, probe: &'static Probe, target: &TargetId, at: Timestamp, sequence: u64, text: &str) -> Read {
+fn read(
+    system: SwitchSystem,
+    probe: &'static Probe,
+    target: &TargetId,
+    at: Timestamp,
+    sequence: u64,
+    text: &str,
+) -> Read {
     let what = probe.name.split_once('.').map_or(probe.name, |(_, what)| what);
     let shown = probe.sources.first().map(|source| source.read.shown()).unwrap_or_default();
     let observation = Arc::new(Observation {

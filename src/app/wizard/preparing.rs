@@ -7,7 +7,7 @@ use super::super::model::Model;
 use super::super::path;
 use super::super::table::{Cell, Row};
 use super::about::{self, About};
-use super::rows::{row, said};
+use super::rows::{cause_of, row, said};
 use crate::diagnose::finding::Status;
 use crate::diagnose::path::Transport;
 use crate::diagnose::wizard::{Readiness, prepare};
@@ -52,7 +52,10 @@ pub fn rows(model: &Model) -> Vec<(String, Vec<Row>)> {
     let about = &model.screen.wizard.about;
     if let Some(gone) = about.gone(model) {
         let text = format!("{gone} is no longer in the inventory: Esc, then w on what is there");
-        return vec![("So far".to_owned(), vec![row("gone".to_owned(), "verdict", vec![Cell::said(text, Gravity::Warning)])])];
+        return vec![(
+            "So far".to_owned(),
+            vec![row("gone".to_owned(), "verdict", vec![Cell::said(text, Gravity::Warning)])],
+        )];
     }
     let mut sections = see(model, |all| {
         let next = all.iter().position(|one| word(one) == "TO DO");
@@ -72,7 +75,11 @@ pub fn rows(model: &Model) -> Vec<(String, Vec<Row>)> {
 fn next_row(all: &[Readiness<'_>], next: Option<usize>) -> Row {
     let cell = match next {
         Some(place) => Cell::said(
-            format!("step {}: {}; set up from the top, each rests on those before", place + 1, all[place].requirement.title),
+            format!(
+                "step {}: {}; set up from the top, each rests on those before",
+                place + 1,
+                all[place].requirement.title
+            ),
             Gravity::Bad,
         ),
         None if all.iter().any(|one| word(one) == "open") => {
@@ -98,37 +105,40 @@ fn requirement(model: &Model, one: &Readiness<'_>, place: usize) -> Vec<Row> {
         .find_map(|exhibit| shown(model, exhibit, Gravity::Neutral).source);
     let title = Cell { source, ..Cell::said(one.requirement.title, gravity) };
     let mut rows = vec![row(format!("need-{place}"), word, vec![title])];
-    let mut push = |label: &str, cells: Vec<Cell>| {
-        let number = rows.len();
-        rows.push(row(format!("need-{place}-{number}"), label, cells));
+    let mut push = |of: Option<&str>, label: &str, cells: Vec<Cell>| {
+        // The rows of a finding lead to its remedy.
+        let number = 1000 + place * 100 + rows.len();
+        rows.push(row(format!("{}-{number}", of.unwrap_or("need")), label, cells));
     };
     let mut has_commands = false;
     let open = one.found.iter().filter(|found| !matches!(found.judged.status, Status::Pass | Status::Info));
     for found in open {
         let judged = &found.judged;
+        let name = cause_of(model, found);
+        let of = name.as_deref();
         let source = judged.evidence.first().and_then(|first| shown(model, first, Gravity::Neutral).source);
         let mut cells = vec![Cell { source, ..Cell::said(&judged.title, diagnosis::gravity(judged.status)) }];
         if judged.status == Status::Unknown {
             cells.push(said(format!("would tell: {}", judged.decide)));
         }
-        push("now", cells);
+        push(of, "now", cells);
         for cure in &judged.cures {
             let document = cure.document();
-            push("do", vec![said(document.title), said(format!("risk: {}", document.risk))]);
+            push(of, "do", vec![said(document.title), said(format!("risk: {}", document.risk))]);
             for command in &document.commands {
                 has_commands = true;
-                push("command", vec![said(command)]);
+                push(of, "command", vec![said(command)]);
             }
         }
     }
     if one.found.is_empty() {
-        push("now", vec![said("nothing to look at yet: what it rests on is not there")]);
+        push(None, "now", vec![said("nothing to look at yet: what it rests on is not there")]);
     }
     if !has_commands && word != "in order" {
-        push("how", vec![said(one.requirement.how)]);
+        push(None, "how", vec![said(one.requirement.how)]);
     }
     if !one.requirement.truth.is_empty() {
-        push("the truth", vec![said(one.requirement.truth)]);
+        push(None, "the truth", vec![said(one.requirement.truth)]);
     }
     rows
 }
@@ -138,8 +148,7 @@ fn end_of(model: &Model, guest: &TargetId) -> Option<(String, u32, String)> {
     let gids = model.fabric.entities(guest).filter_map(|entity| match entity {
         Entity::Gid { device, index, .. } => {
             let id = EntityId::new(guest, entity.clone());
-            let is_v2 =
-                model.fabric.value(&id, Attribute::GidType) == Some(&Value::GidType(GidType::RoceV2));
+            let is_v2 = model.fabric.value(&id, Attribute::GidType) == Some(&Value::GidType(GidType::RoceV2));
             let Some(Value::Gid(gid)) = model.fabric.value(&id, Attribute::GidValue) else { return None };
             let address = gid.ipv4()?;
             is_v2.then(|| (device.to_string(), *index, address.to_string()))
@@ -159,9 +168,11 @@ fn proof(model: &Model, one: &TargetId, other: &TargetId) -> Vec<Row> {
         Transport::Tcp => Gravity::Bad,
         Transport::NotDeterminable => Gravity::Unknown,
     };
-    let mut rows = vec![
-        row("proof".to_owned(), "transport", vec![Cell::said(verdict.transport.words(), gravity), said(&verdict.why)]),
-    ];
+    let mut rows = vec![row(
+        "proof".to_owned(),
+        "transport",
+        vec![Cell::said(verdict.transport.words(), gravity), said(&verdict.why)],
+    )];
     for (place, exhibit) in verdict.evidence.iter().enumerate() {
         rows.push(row(format!("proof-{place}"), "shown by", vec![shown(model, exhibit, Gravity::Neutral)]));
     }

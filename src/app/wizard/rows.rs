@@ -12,7 +12,8 @@ use super::pasted;
 use super::preparing;
 use super::walking::{self, StepState, Walking};
 use super::{BY_ITSELF, PREPARE, Shows};
-use crate::diagnose::cause::Cause;
+use crate::diagnose::cause::{Cause, Found};
+use crate::diagnose::check::Lack;
 use crate::diagnose::finding::{Confidence, Status};
 use crate::diagnose::wizard::{SYMPTOMS, Standing, Walk, Walked};
 use crate::fabric::{Entity, EntityId};
@@ -148,14 +149,14 @@ fn walk_rows(model: &Model, walking: &Walking) -> Vec<(String, Vec<table::Row>)>
 }
 
 fn verdict(model: &Model, walking: &Walking, walk: &Walk<'_>, open: &[Open]) -> table::Row {
+    let mut key = "verdict".to_owned();
     let cell = if let Some(gone) = walking.about.gone(model) {
-        Cell::said(
-            format!("{gone} is no longer in the inventory: Esc, then w on what is there"),
-            Gravity::Warning,
-        )
+        Cell::said(format!("{gone} is no longer in the inventory: Esc, then w on what is there"), Gravity::Warning)
     } else if let Some(cause) = walking::proof(walk, walking) {
         let judged = &cause.found.judged;
         let source = judged.evidence.first().and_then(|first| shown(model, first, Gravity::Bad).source);
+        // What helps against it is asked for on this row, too.
+        key = format!("{}-99", diagnosis::name(cause));
         let text = format!(
             "PROVED, and it explains this: {}. x shows what helps; Enter on a step that was not needed looks at it all the same",
             judged.title
@@ -165,20 +166,26 @@ fn verdict(model: &Model, walking: &Walking, walk: &Walk<'_>, open: &[Open]) -> 
         let step = walking.symptom().and_then(|symptom| symptom.steps.get(walking.at));
         Cell::said(format!("looking whether {}", step.map_or("", |step| step.title)), Gravity::Stale)
     } else if !walk.causes.is_empty() {
-        Cell::said("nothing is proved yet: the likeliest cause stands first, with what would settle it", Gravity::Warning)
+        Cell::said(
+            "nothing is proved yet: the likeliest cause stands first, with what would settle it",
+            Gravity::Warning,
+        )
     } else if !asked::denied(model, walking).is_empty() {
         Cell::said("by your answers; no reading shows it", Gravity::Warning)
     } else if !open.is_empty() {
         Cell::said("nothing wrong was found in what can be read; what cannot be read is asked below", Gravity::Unknown)
     } else if walking.looked.iter().any(|looked| !looked.unread.is_empty()) {
-        Cell::said("nothing wrong was found in what could be read; not all of it could: see the steps", Gravity::Unknown)
+        Cell::said(
+            "nothing wrong was found in what could be read; not all of it could: see the steps",
+            Gravity::Unknown,
+        )
     } else {
         Cell::said(
             format!("no step finds anything wrong on {}: this symptom comes from elsewhere", walking.about.words()),
             Gravity::Good,
         )
     };
-    row("verdict".to_owned(), "verdict", vec![cell])
+    row(key, "verdict", vec![cell])
 }
 
 fn confidence(confidence: Confidence) -> &'static str {
@@ -221,6 +228,14 @@ fn cause_row(model: &Model, cause: &Cause, name: &str, place: usize) -> table::R
     row(format!("{name}-{place}"), confidence(judged.confidence), cells)
 }
 
+/// The name of the cause that a finding is, or belongs to.
+pub(super) fn cause_of(model: &Model, found: &Found) -> Option<String> {
+    let is_same = |one: &Found| one.check.id == found.check.id && one.judged.subject == found.judged.subject;
+    let diagnosed = model.diagnosed();
+    let mut causes = diagnosed.diagnosis.causes.iter();
+    causes.find(|cause| is_same(&cause.found) || cause.symptoms.iter().any(is_same)).map(diagnosis::name)
+}
+
 fn asked_title(open: &[Open]) -> String {
     match open.len() {
         1 => "Question (y yes, n no, p paste, s skip)".to_owned(),
@@ -235,6 +250,12 @@ fn question_name(open: &Open) -> String {
 
 fn questions(model: &Model, open: &[Open]) -> Vec<table::Row> {
     let mut rows = Vec::new();
+    let selected = match &model.screen.wizard.rows.selected {
+        Some(RowKey::Entity(_, word)) => word.rsplit_once('-').map_or("", |(name, _)| name),
+        _ => "",
+    };
+    let names: Vec<String> = open.iter().map(question_name).collect();
+    let shown = names.iter().find(|name| *name == selected).or(names.first()).cloned().unwrap_or_default();
     for one in open {
         let name = question_name(one);
         let mut cells = vec![Cell::said(&one.text, Gravity::Warning)];
@@ -242,6 +263,10 @@ fn questions(model: &Model, open: &[Open]) -> Vec<table::Row> {
             cells.push(said(&one.why));
         }
         rows.push(row(format!("{name}-0"), "asked", cells));
+        // One question at a time has its commands: the selected one, else the first.
+        if name != shown {
+            continue;
+        }
         let commands = pasted::commands(model, one.check, &one.subject);
         for (system, command) in &commands {
             rows.push(row(format!("{name}-{}", system.name()), pasted::maker(*system), vec![said(command)]));
@@ -274,7 +299,7 @@ fn state_of(model: &Model, walking: &Walking, walked: &Walked<'_>, place: usize)
         return StepState::Running;
     }
     if walking.looked_at(place).is_none() {
-        return if walking.stopped { StepState::NotNeeded } else { StepState::Waits };
+        return if walking.stopped || walking.alone { StepState::NotNeeded } else { StepState::Waits };
     }
     let is_open = matches!(walked.standing, Standing::Open | Standing::Running | Standing::Skipped);
     if is_open && walking::excluded(model, walking, walked.step).is_some() {
@@ -283,9 +308,8 @@ fn state_of(model: &Model, walking: &Walking, walked: &Walked<'_>, place: usize)
     // What is answered is open no longer; the user's word alone finds, and it excludes.
     if walked.standing == Standing::Open {
         let unknown = || walked.found.iter().filter(|found| found.judged.status == Status::Unknown);
-        let answer = |found: &crate::diagnose::cause::Found| {
-            asked::answer_to(model, found.check.id, &found.judged.subject).map(|answer| answer.said)
-        };
+        let answer =
+            |found: &Found| asked::answer_to(model, found.check.id, &found.judged.subject).map(|answer| answer.said);
         if unknown().any(|found| answer(found) == Some(Said::No)) {
             return StepState::Seen(Standing::Found);
         }
@@ -319,9 +343,10 @@ fn source_of(model: &Model, walking: &Walking, walked: &Walked<'_>) -> Option<Or
         let targets = about::targets(model, &walking.about);
         targets.iter().find_map(|target| {
             walking::probes(model, target, walked.step).iter().find_map(|probe| {
-                let read = model.raw.all_newest().find(|read| {
-                    read.target == *target && read.source.as_str().starts_with(probe.as_str())
-                })?;
+                let read = model
+                    .raw
+                    .all_newest()
+                    .find(|read| read.target == *target && read.source.as_str().starts_with(probe.as_str()))?;
                 Some(Origin::Line(read.reference(), 0))
             })
         })
@@ -336,11 +361,10 @@ fn steps(model: &Model, walking: &Walking, walk: &Walk<'_>) -> Vec<table::Row> {
         let is_trouble =
             |status: Status| matches!(status, Status::Fail | Status::Warn) && state == StepState::Seen(Standing::Found);
         for (number, found) in walked.found.iter().filter(|found| is_trouble(found.judged.status)).enumerate() {
-            let source =
-                found.judged.evidence.first().and_then(|first| shown(model, first, Gravity::Neutral).source);
-            let cell =
-                Cell { source, ..Cell::said(&found.judged.title, diagnosis::gravity(found.judged.status)) };
-            rows.push(row(format!("found-{place}-{number}"), "shows", vec![cell]));
+            let source = found.judged.evidence.first().and_then(|first| shown(model, first, Gravity::Neutral).source);
+            let cell = Cell { source, ..Cell::said(&found.judged.title, diagnosis::gravity(found.judged.status)) };
+            let name = cause_of(model, found).unwrap_or_else(|| "found".to_owned());
+            rows.push(row(format!("{name}-{}", 1000 + place * 100 + number), "shows", vec![cell]));
         }
     }
     rows
@@ -407,7 +431,13 @@ fn not_excluded(model: &Model, walking: &Walking, walk: &Walk<'_>) -> Vec<table:
         if state != StepState::Seen(Standing::Open) {
             continue;
         }
-        for (number, found) in walked.found.iter().filter(|one| one.judged.status == Status::Unknown).enumerate() {
+        // What is asked stands among the questions.
+        let is_told = |one: &&&Found| {
+            one.judged.status == Status::Unknown
+                && (one.judged.lack != Some(Lack::NotObservable)
+                    || asked::answer_to(model, one.check.id, &one.judged.subject).is_some())
+        };
+        for (number, found) in walked.found.iter().filter(is_told).enumerate() {
             let cells = vec![
                 Cell::said(&found.judged.title, Gravity::Unknown),
                 said(format!("would tell: {}", found.judged.decide)),

@@ -13,7 +13,7 @@ use crate::diagnose::check::testing::{Site, says};
 use crate::diagnose::finding::Status;
 use crate::fabric::{Entity, EntityId, TargetId, Text, Timestamp};
 
-const CLOSED: &str = "Name       Enabled\n---------  -------\nsshServer     true\npvrdma       false\n";
+pub(crate) const CLOSED: &str = "Name       Enabled\n---------  -------\nsshServer     true\npvrdma       false\n";
 
 fn second(second: i64) -> Timestamp {
     Timestamp::from_second(second).expect("a small number")
@@ -24,7 +24,7 @@ fn id(name: &str) -> TargetId {
 }
 
 /// A console on a site, with the switch in the inventory or without it.
-fn model(site: &Site, with_switch: bool) -> Model {
+pub(crate) fn model(site: &Site, with_switch: bool) -> Model {
     let names = ["esx01", "esx02", "pv-a", "pv-b", "hca-a", "hca-b", "vf-a", "leaf1"];
     let targets = names.iter().filter(|name| with_switch || **name != "leaf1").map(|name| {
         let kind = match &name[..3] {
@@ -45,7 +45,7 @@ fn model(site: &Site, with_switch: bool) -> Model {
     model
 }
 
-fn act(model: &mut Model, name: &str) -> Vec<Effect> {
+pub(crate) fn act(model: &mut Model, name: &str) -> Vec<Effect> {
     update(model, Message::Action(Text::new(name)))
 }
 
@@ -64,7 +64,7 @@ fn has(model: &Model, label: &str, words: &str) -> bool {
 }
 
 /// Selects the first row whose name begins so.
-fn select(model: &mut Model, begins: &str) {
+pub(crate) fn select(model: &mut Model, begins: &str) {
     let all = table::rows(model).expect("a panel of rows");
     let key = all.into_iter().map(|row| row.key).find(|key| match key {
         RowKey::Entity(_, word) => word.starts_with(begins),
@@ -74,7 +74,7 @@ fn select(model: &mut Model, begins: &str) {
     model.screen.wizard.rows.selected = key;
 }
 
-fn begin(model: &mut Model, name: &str) -> Vec<Effect> {
+pub(crate) fn begin(model: &mut Model, name: &str) -> Vec<Effect> {
     act(model, "wizard-here");
     select(model, &format!("begin {name}"));
     act(model, "wizard-open")
@@ -92,7 +92,7 @@ fn asked_for(effects: &[Effect]) -> Vec<(u64, String, Vec<String>)> {
 }
 
 /// Answers reads until none is asked for; returns all that were.
-fn serve(model: &mut Model, mut effects: Vec<Effect>) -> Vec<(u64, String, Vec<String>)> {
+pub(crate) fn serve(model: &mut Model, mut effects: Vec<Effect>) -> Vec<(u64, String, Vec<String>)> {
     let mut all = Vec::new();
     for _ in 0..100 {
         let wanted = asked_for(&effects);
@@ -251,7 +251,7 @@ fn a_target_without_a_connection_is_passed_by_and_named() {
 }
 
 /// A walk to the end on a site whose switch is in no inventory.
-fn without_switch() -> Model {
+pub(crate) fn without_switch() -> Model {
     let mut model = model(&Site::sound(), false);
     walked(&mut model, "slow");
     model
@@ -263,7 +263,7 @@ fn open(model: &Model) -> Vec<(String, String)> {
     asked::open(model, walk).into_iter().map(|one| (one.check.to_owned(), one.subject.to_string())).collect()
 }
 
-fn pfc_question(model: &Model) -> EntityId {
+pub(crate) fn pfc_question(model: &Model) -> EntityId {
     let walk = model.screen.wizard.walk.as_ref().expect("a walk");
     let all = asked::open(model, walk);
     all.into_iter().find(|one| one.check == "switch.pfc").expect("it is asked").subject
@@ -271,7 +271,9 @@ fn pfc_question(model: &Model) -> EntityId {
 
 #[test]
 fn what_no_target_can_tell_is_asked_with_the_command_of_each_system() {
-    let model = without_switch();
+    let mut model = without_switch();
+    let subject = pfc_question(&model);
+    select(&mut model, &format!("ask switch.pfc {subject}"));
     let asked = open(&model).into_iter().filter(|(check, _)| check == "switch.pfc").count();
     assert_eq!(asked, 2, "for each uplink: {:#?}", rows(&model));
     assert!(has(&model, "asked", "PFC is on for priority 3 at the switch port of"), "{:#?}", rows(&model));
@@ -315,6 +317,7 @@ fn yes_and_no_are_the_word_of_the_user_and_can_be_changed() {
 fn on_other_rows_the_key_for_yes_copies() {
     let mut model = without_switch();
     let subject = pfc_question(&model);
+    select(&mut model, &format!("ask switch.pfc {subject}-0"));
     select(&mut model, &format!("ask switch.pfc {subject}-eos"));
     let effects = act(&mut model, "answer-yes");
     assert!(matches!(&effects[..], [Effect::Copy { text, .. }] if text.as_str().starts_with("show ")), "{effects:?}");
@@ -455,8 +458,23 @@ fn a_pair_is_prepared_from_the_fabric_up_to_the_proof() {
     assert!(has(&model, "in order", "each host has an RDMA device"));
     assert!(has(&model, "transport", "TCP fallback"));
     assert!(has(&model, "on pv-a", "ib_write_bw -d "), "{:#?}", rows(&model));
-    let truths: String = rows(&model).into_iter().filter(|(label, _)| label == "the truth").map(|(_, text)| text).collect();
-    for words in ["pcipassthru", "vmw_pvrdma", "standard switch", "VLAN", "P_Keys", "DCQCN", "7.0 U3", "pvrdmaN", "ethernet0", "Nested", "IPoIB", "65520", "vMotion"] {
+    let truths: String =
+        rows(&model).into_iter().filter(|(label, _)| label == "the truth").map(|(_, text)| text).collect();
+    for words in [
+        "pcipassthru",
+        "vmw_pvrdma",
+        "standard switch",
+        "VLAN",
+        "P_Keys",
+        "DCQCN",
+        "7.0 U3",
+        "pvrdmaN",
+        "ethernet0",
+        "Nested",
+        "IPoIB",
+        "65520",
+        "vMotion",
+    ] {
         assert!(truths.contains(words), "nothing says the truth about {words}");
     }
 }
@@ -477,8 +495,16 @@ fn guests_that_have_no_other_end_are_not_prepared() {
 #[test]
 fn keys_that_mean_nothing_here_do_nothing() {
     let mut empty = Model::new(Vec::new(), Options::default(), second(0));
-    for name in ["wizard-here", "wizard-open", "answer-yes", "answer-no", "skip-question", "paste-answer", "end-line", "take-answer"]
-    {
+    for name in [
+        "wizard-here",
+        "wizard-open",
+        "answer-yes",
+        "answer-no",
+        "skip-question",
+        "paste-answer",
+        "end-line",
+        "take-answer",
+    ] {
         act(&mut empty, name);
         assert!(empty.screen.overlays.is_empty(), "{name}");
     }

@@ -117,7 +117,9 @@ pub fn excluded(model: &Model, walking: &Walking, step: &Step) -> Option<String>
     let of = |check: &str, status: Status| {
         diagnosed.found.iter().find(|found| {
             let judged = &found.judged;
-            let names = |guest: &TargetId| judged.title.split(|c: char| c == ' ' || c == ',').any(|word| word == guest.as_str());
+            let names = |guest: &TargetId| {
+                judged.title.split(|c: char| c == ' ' || c == ',').any(|word| word == guest.as_str())
+            };
             found.check.id == check && judged.status == status && names(one) && names(other)
         })
     };
@@ -191,7 +193,9 @@ pub fn probes(model: &Model, target: &TargetId, step: &Step) -> Vec<SourceId> {
     let what = |name: &str| name.split_once('.').map_or(String::new(), |(_, what)| what.to_owned());
     let is_switch = known.kind == TargetKind::Switch;
     let is_wanted = |probe: &&Probe| {
-        names.iter().any(|name| *name == probe.name || (is_switch && name.starts_with("eos.") && what(name) == what(probe.name)))
+        names.iter().any(|name| {
+            *name == probe.name || (is_switch && name.starts_with("eos.") && what(name) == what(probe.name))
+        })
     };
     let mut found: Vec<SourceId> = there.iter().filter(is_wanted).map(|probe| SourceId::new(probe.name)).collect();
     let asks_switch = is_switch && names.iter().any(|name| name.starts_with("eos."));
@@ -249,11 +253,7 @@ fn set_unread(model: &mut Model, unread: Vec<(TargetId, Text)>) {
 }
 
 /// Asks for what a step needs.
-fn read(
-    model: &mut Model,
-    wanted: Vec<(TargetId, Vec<SourceId>)>,
-    unread: Vec<(TargetId, Text)>,
-) -> Vec<Effect> {
+fn read(model: &mut Model, wanted: Vec<(TargetId, Vec<SourceId>)>, unread: Vec<(TargetId, Text)>) -> Vec<Effect> {
     let (since, mut effects) = (model.now, Vec::new());
     let view = &mut model.screen.wizard;
     let Some(walking) = &mut view.walk else { return Vec::new() };
@@ -337,7 +337,9 @@ pub fn look_at(model: &mut Model, step: usize) -> Vec<Effect> {
         walking.looked.retain(|looked| looked.step != step);
     }
     let effects = go_on(model);
-    if effects.is_empty() && let Some(walking) = &mut model.screen.wizard.walk {
+    if effects.is_empty()
+        && let Some(walking) = &mut model.screen.wizard.walk
+    {
         walking.stopped |= walking.reading.is_empty();
     }
     effects
@@ -349,8 +351,9 @@ pub fn took(model: &Model, walking: &Walking, step: &Step) -> Option<std::time::
     let concerned = about::targets(model, &walking.about);
     let of = |target: &TargetId| {
         let all = linux::PROBES.iter().chain(esxi::PROBES);
-        let all: Vec<&Probe> =
-            all.chain(model.targets.get(target).map(super::super::condition::switch_probes).unwrap_or_default()).collect();
+        let all: Vec<&Probe> = all
+            .chain(model.targets.get(target).map(super::super::condition::switch_probes).unwrap_or_default())
+            .collect();
         let names = probes(model, target, step);
         let sources = all.into_iter().filter(|probe| names.iter().any(|name| name.as_str() == probe.name));
         sources

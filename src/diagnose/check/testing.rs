@@ -370,10 +370,6 @@ impl Site {
         }
     }
 
-    pub fn printed_opt(&self, name: &str, source: &str) -> bool {
-        self.outputs.get(&TargetId::new(name)).is_some_and(|(_, all)| all.contains_key(source))
-    }
-
     /// What was read of each target, as a poller reports it.
     pub fn reports(&self) -> Vec<Report> {
         let mut reports = Vec::new();

@@ -1,5 +1,8 @@
 //! What *Wizard* draws besides rows: the mark beside the word for a state, so that one look tells how the steps stand.
 
+#[cfg(test)]
+mod tests;
+
 use ratatui::text::{Line, Span};
 
 use super::super::paint::{Paint, width};

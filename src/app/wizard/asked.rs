@@ -68,6 +68,18 @@ pub struct Open {
     pub decide: String,
 }
 
+/// Checks whose open title (`whether PFC is on at the port: the switch is in no inventory`) asks for what should be so: yes
+/// means that all is well. Of the others the title of the check says what should be so.
+const DIRECT: &[&str] = &[
+    "switch.pfc",
+    "switch.mtu",
+    "switch.ecn",
+    "switch.vlan",
+    "switch.interface-up",
+    "switch.pfc-watchdog",
+    "switch.neighbour",
+];
+
 /// True for what no target can tell.
 fn is_asked(found: &Found) -> bool {
     found.judged.status == Status::Unknown && found.judged.lack == Some(Lack::NotObservable)
@@ -76,12 +88,13 @@ fn is_asked(found: &Found) -> bool {
 /// The question in a finding: what is asked, and why nobody can see it.
 fn question(found: &Found) -> Open {
     let judged = &found.judged;
-    let (asked, why) = judged.title.rsplit_once(": ").unwrap_or((&judged.title, ""));
-    // Some titles name the target first: `pv-a: the ...`.
-    let (asked, why) = if asked.contains(' ') { (asked, why) } else { (judged.title.as_str(), "") };
-    let text = match asked.strip_prefix("whether ") {
-        Some(rest) => format!("is it so that {rest}?"),
-        None => format!("is this in order: {}? ({asked})", found.check.title),
+    let direct = judged.title.strip_prefix("whether ").filter(|_| DIRECT.contains(&found.check.id));
+    let (text, why) = match direct {
+        Some(asked) => {
+            let (asked, why) = asked.split_once(": ").unwrap_or((asked, ""));
+            (format!("is it so that {asked}?"), why)
+        }
+        None => (format!("is it so: {}?", found.check.title), judged.title.as_str()),
     };
     Open {
         check: found.check.id,
@@ -111,7 +124,10 @@ pub fn open(model: &Model, walking: &Walking) -> Vec<Open> {
             .filter(|open| seen.insert((open.check, open.text.clone())))
             .collect()
     });
-    all.unwrap_or_default()
+    let mut all: Vec<Open> = all.unwrap_or_default();
+    // What a switch can print comes first: it can be proved.
+    all.sort_by_key(|open| !open.check.starts_with("switch."));
+    all
 }
 
 /// What the checks say now of what was asked.

@@ -103,7 +103,7 @@ pub fn heading(model: &Model) -> Vec<(String, String)> {
             } else {
                 format!("step {} of at most {all}", (walking.at + 1).min(all))
             };
-            vec![(symptom.title.to_owned(), place), (walking.about.words(), String::new())]
+            vec![(symptom.title.to_owned(), String::new()), (walking.about.words(), place)]
         }
         (Shows::Preparing, _) => vec![(format!("PVRDMA between {}", view.about.words()), preparing::summary(model))],
         (Shows::List | Shows::Walk, _) => {
@@ -301,8 +301,7 @@ fn state_of(model: &Model, walking: &Walking, walked: &Walked<'_>, place: usize)
     if walking.looked_at(place).is_none() {
         return if walking.stopped || walking.alone { StepState::NotNeeded } else { StepState::Waits };
     }
-    let is_open = matches!(walked.standing, Standing::Open | Standing::Running | Standing::Skipped);
-    if is_open && walking::excluded(model, walking, walked.step).is_some() {
+    if walked.standing != Standing::Found && walking::excluded(model, walking, walked.step).is_some() {
         return StepState::Excluded;
     }
     // What is answered is open no longer; the user's word alone finds, and it excludes.
@@ -380,14 +379,7 @@ fn step_row(model: &Model, walking: &Walking, walked: &Walked<'_>, place: usize,
     let count = |wanted: &[Status]| walked.found.iter().filter(|found| wanted.contains(&found.judged.status)).count();
     match state {
         StepState::Running => {
-            let names: Vec<String> = walking
-                .reading
-                .iter()
-                .map(|reading| match reading.probes.len() {
-                    1 => format!("{} (1 thing)", reading.target),
-                    more => format!("{} ({more} things)", reading.target),
-                })
-                .collect();
+            let names: Vec<&str> = walking.reading.iter().map(|reading| reading.target.as_str()).collect();
             cells.push(Cell::said(format!("reading {}", names.join(", ")), Gravity::Stale));
         }
         StepState::Excluded => {

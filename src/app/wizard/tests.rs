@@ -210,6 +210,15 @@ fn it_stops_at_a_proved_cause_and_what_was_not_needed_can_be_looked_at() {
 }
 
 #[test]
+fn what_never_reaches_the_wire_excludes_what_is_on_it() {
+    let mut model = model(&Site::sound().moving_vms("esx02", "esx01"), true);
+    let asked = walked(&mut model, "slow");
+    assert!(has(&model, "excluded", "both run on esx01: the hypervisor copies in memory"), "{:#?}", rows(&model));
+    let probes: Vec<&String> = asked.iter().flat_map(|(_, _, probes)| probes).collect();
+    assert!(!probes.iter().any(|probe| *probe == "eos.ecn"), "nothing of it is read");
+}
+
+#[test]
 fn what_was_read_just_now_is_not_read_again() {
     let mut model = model(&Site::sound(), true);
     // The outputs of the site are of the year 1970, second 0.

@@ -28,6 +28,10 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
     let (Some(rows), Some(view)) = (table::rows(model), table::view(&model.screen)) else { return };
     let room = usize::from(area.width).saturating_sub(1);
     let mut lines = heading(model, paint, target, room);
+    if model.screen.panel == Panel::Wizard {
+        // On a low screen the rows go first.
+        lines.truncate(usize::from(area.height / 3));
+    }
     let subject = subject(model, target);
     let stale = subject.is_some_and(|target| condition::is_stale(model, target)) && !rows.is_empty();
     let focused = model.screen.focus == Focus::Panel;

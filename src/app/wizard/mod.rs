@@ -113,10 +113,11 @@ pub fn begin(model: &mut Model, name: &str) -> Vec<Effect> {
             let Some(symptom) = by_name(name) else { return Vec::new() };
             let about = model.screen.wizard.about.clone();
             let about = if needs_two(symptom) { about::with_other_end(model, &about) } else { about };
+            let begun = model.now;
             let view = &mut model.screen.wizard;
             view.shows = Shows::Walk;
             view.opened = None;
-            view.walk = Some(Walking::new(symptom, about.clone()));
+            view.walk = Some(Walking::new(symptom, about.clone(), begun));
             view.about = about;
             let effects = walking::go_on(model);
             model.screen.wizard.rows.selected = rows::first(model);

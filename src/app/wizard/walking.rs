@@ -24,6 +24,9 @@ pub const FIRST_READ: u64 = 1 << 32;
 /// What was read within so many seconds is not read again for a step.
 const FRESH_SECONDS: i64 = 15;
 
+/// What was read for a step of the same walk is not read again for another one within so many seconds: a host takes its time.
+const WALK_SECONDS: i64 = 180;
+
 /// A read that is not answered within so many seconds is given up.
 const PATIENCE_SECONDS: i64 = 60;
 
@@ -56,6 +59,8 @@ pub struct Walking {
     pub symptom: String,
     /// What it is seen on.
     pub about: About,
+    /// When it began.
+    pub begun: Timestamp,
     /// The step that is looked at, from 0; the number of steps once all were.
     pub at: usize,
     /// True if it stands still: the cause is proved, or there is no further step.
@@ -72,10 +77,11 @@ pub struct Walking {
 
 impl Walking {
     /// A walk that has not begun.
-    pub fn new(symptom: &Symptom, about: About) -> Self {
+    pub fn new(symptom: &Symptom, about: About, begun: Timestamp) -> Self {
         Self {
             symptom: symptom.name.to_owned(),
             about,
+            begun,
             at: 0,
             stopped: false,
             looked: Vec::new(),
@@ -117,9 +123,7 @@ pub fn excluded(model: &Model, walking: &Walking, step: &Step) -> Option<String>
     let of = |check: &str, status: Status| {
         diagnosed.found.iter().find(|found| {
             let judged = &found.judged;
-            let names = |guest: &TargetId| {
-                judged.title.split(|c: char| c == ' ' || c == ',').any(|word| word == guest.as_str())
-            };
+            let names = |guest: &TargetId| judged.title.split([' ', ',']).any(|word| word == guest.as_str());
             found.check.id == check && judged.status == status && names(one) && names(other)
         })
     };
@@ -149,9 +153,15 @@ pub fn proof<'a>(walk: &Walk<'a>, walking: &Walking) -> Option<&'a Cause> {
     })
 }
 
+/// What has to be read of each target.
+type Wanted = Vec<(TargetId, Vec<SourceId>)>;
+
+/// Targets that cannot be read, and why.
+type Unread = Vec<(TargetId, Text)>;
+
 /// What has to be read for a step: of each target that is concerned the probes that its checks look at and that were not
 /// read just now. Targets that cannot be read are named with why.
-fn wanted(model: &Model, walking: &Walking, step: &Step) -> (Vec<(TargetId, Vec<SourceId>)>, Vec<(TargetId, Text)>) {
+fn wanted(model: &Model, walking: &Walking, step: &Step) -> (Wanted, Unread) {
     let (mut all, mut unread) = (Vec::new(), Vec::new());
     let concerned = about::targets(model, &walking.about);
     let concerned = if walking.about == About::Site { model.order.iter().cloned().collect() } else { concerned };
@@ -163,7 +173,8 @@ fn wanted(model: &Model, walking: &Walking, step: &Step) -> (Vec<(TargetId, Vec<
         }
         match &known.connection {
             Connection::Connected { .. } => {
-                let stale: Vec<SourceId> = names.into_iter().filter(|name| !is_fresh(model, &target, name)).collect();
+                let stale: Vec<SourceId> =
+                    names.into_iter().filter(|name| !is_fresh(model, walking.begun, &target, name)).collect();
                 if !stale.is_empty() {
                     all.push((target, stale));
                 }
@@ -205,14 +216,17 @@ pub fn probes(model: &Model, target: &TargetId, step: &Step) -> Vec<SourceId> {
     found
 }
 
-/// True if a probe was read just now.
-fn is_fresh(model: &Model, target: &TargetId, probe: &SourceId) -> bool {
+/// True if a probe was read just now, or a while ago in this walk.
+fn is_fresh(model: &Model, begun: Timestamp, target: &TargetId, probe: &SourceId) -> bool {
     let all = linux::PROBES.iter().chain(esxi::PROBES);
     let sources = all.chain(crate::probe::switch::probe(probe.as_str())).find(|one| one.name == probe.as_str());
     sources.is_some_and(|one| {
         one.sources.iter().all(|source| {
             let newest = model.raw.newest(target, &source.id());
-            newest.is_some_and(|read| model.now.duration_since(read.at).as_secs() < FRESH_SECONDS)
+            newest.is_some_and(|read| {
+                let limit = if read.at >= begun { WALK_SECONDS } else { FRESH_SECONDS };
+                model.now.duration_since(read.at).as_secs() < limit
+            })
         })
     })
 }
@@ -253,7 +267,7 @@ fn set_unread(model: &mut Model, unread: Vec<(TargetId, Text)>) {
 }
 
 /// Asks for what a step needs.
-fn read(model: &mut Model, wanted: Vec<(TargetId, Vec<SourceId>)>, unread: Vec<(TargetId, Text)>) -> Vec<Effect> {
+fn read(model: &mut Model, wanted: Wanted, unread: Unread) -> Vec<Effect> {
     let (since, mut effects) = (model.now, Vec::new());
     let view = &mut model.screen.wizard;
     let Some(walking) = &mut view.walk else { return Vec::new() };

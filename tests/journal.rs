@@ -18,8 +18,10 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
+use rdmascope::app::change::ChangeNews;
 use rdmascope::app::screen::Panel;
-use rdmascope::app::{Control, Message, Model, Prompt, PromptKind, SecretKind, SecretRequest, update};
+use rdmascope::app::wizard::FIRST_READ;
+use rdmascope::app::{Control, Edit, Message, Model, Prompt, PromptKind, SecretKind, SecretRequest, update};
 use rdmascope::fabric::{Attribute, Entity, Observation, Report, SourceId, TargetId, Text};
 use rdmascope::probe::esxi::statistics;
 use rdmascope::record::format::Micros;
@@ -82,6 +84,37 @@ fn what_a_host_counts_is_replayed_as_it_was_live_also_from_a_keyframe() {
     let shown = live::text(&moments[7].1);
     assert!(shown.contains("softroce1 vmnic2  tx 52 Mb/s") && shown.contains("all VMs of this uplink"), "{shown}");
     for place in [2, 6, 0, 5, 1, 7] {
+        player.seek(moments[place].0);
+        same(&player, &moments[place]);
+    }
+}
+
+#[test]
+fn a_walk_of_the_wizard_is_replayed_as_it_was_live_with_its_reads_and_answers() {
+    let mut live = Live::new();
+    live.ticks(40, 0, 9);
+    for name in ["wizard-here", "down", "down", "wizard-open"] {
+        live.take(action(name));
+        live.look();
+    }
+    for number in 0..20 {
+        let news = ChangeNews::ReadAgain(if number % 3 == 0 { Err(Text::new("no answer")) } else { Ok(()) });
+        live.take(Message::Change { at: guest::at(live.second), number: FIRST_READ + number, news });
+        live.ticks(7, 0, 9);
+        live.look();
+    }
+    for name in ["answer-no", "answer-no", "skip-question", "paste-answer"] {
+        live.take(action(name));
+        live.look();
+    }
+    live.take(Message::Edit(Edit::Paste("what\nis this".to_owned())));
+    for name in ["end-line", "close", "bottom", "wizard-open", "close", "close", "wizard-here"] {
+        live.take(action(name));
+        live.look();
+    }
+    let (mut player, moments) = live.replay();
+    let count = moments.len();
+    for place in (0..count).chain((0..count).rev()) {
         player.seek(moments[place].0);
         same(&player, &moments[place]);
     }

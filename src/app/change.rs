@@ -17,6 +17,7 @@ use super::effect::Effect;
 use super::events::Event;
 use super::message::Severity;
 use super::model::Model;
+use super::wizard::{self, FIRST_READ};
 use crate::diagnose::cause::Cause;
 use crate::diagnose::finding::Status;
 use crate::diagnose::join::Basis;
@@ -284,6 +285,10 @@ pub fn obstacle(model: &Model) -> Option<&'static str> {
     if change.cure().is_none_or(|cure| cure.on.is_none()) || change.commands().is_none() {
         return Some("this is done by hand; copy it (y) or write it as a script (s)");
     }
+    // What is known by a pasted answer cannot be reached from here.
+    if change.cure().and_then(|cure| cure.on.as_ref()).is_some_and(|on| !model.targets.contains_key(on)) {
+        return Some("this switch is not in the inventory; copy it (y) or write it as a script (s)");
+    }
     if change.expected.is_empty() || change.probes.is_empty() {
         return Some(
             "nothing that was read says what state this was made for; copy it (y) or write it as a script (s)",
@@ -351,6 +356,9 @@ pub fn news(model: &mut Model, number: u64, at: Timestamp, news: ChangeNews) -> 
         };
         model.screen.notice = Some((said, model.now));
         return Vec::new();
+    }
+    if let (FIRST_READ.., ChangeNews::ReadAgain(read)) = (number, &news) {
+        return wizard::walking::was_read(model, number, read.clone());
     }
     let Some(change) = model.change.as_ref().filter(|change| change.number == number) else { return Vec::new() };
     match (&change.stage, news) {

@@ -34,6 +34,8 @@ pub enum Context {
     Change,
     /// The list of what changed since the last healthy snapshot is open.
     Healthy,
+    /// The answer of a switch is pasted for the wizard. Keys that are not in the key map are its text.
+    Paste,
     /// The command palette is open. Keys that are not in the key map are text.
     Palette,
     /// A line of text is edited (the filter, the search of the evidence overlay, a note). Keys that are not in the key map
@@ -65,6 +67,7 @@ impl Context {
         Self::Marks,
         Self::Change,
         Self::Healthy,
+        Self::Paste,
         Self::Palette,
         Self::Filter,
         Self::Prompt,
@@ -74,7 +77,7 @@ impl Context {
 
     /// True where text is typed: keys that the key map does not know edit it, and those of [`Context::Global`] do not work.
     pub fn takes_text(self) -> bool {
-        matches!(self, Self::Palette | Self::Filter | Self::Secret)
+        matches!(self, Self::Paste | Self::Palette | Self::Filter | Self::Secret)
     }
 
     /// True where the tree or a panel has the keys: no overlay, no question and no line of text lies over them.
@@ -96,6 +99,7 @@ impl Context {
             | Self::Marks
             | Self::Change
             | Self::Healthy
+            | Self::Paste
             | Self::Palette
             | Self::Filter
             | Self::Prompt
@@ -121,6 +125,7 @@ impl Context {
             Self::Marks => "marks",
             Self::Change => "remedy",
             Self::Healthy => "changes",
+            Self::Paste => "paste",
             Self::Palette => "palette",
             Self::Filter => "filter",
             Self::Prompt => "prompt",

@@ -91,7 +91,9 @@ pub fn selected(model: &Model, whole: bool) -> Result<Selected, &'static str> {
             let line = super::healthy::view::line(model, *view).ok_or("nothing is in this list")?;
             (CopyText::line(&line), "change")
         }
-        Some(Overlay::Help { .. } | Overlay::Palette(_)) => return Err("nothing is selected in this list"),
+        Some(Overlay::Help { .. } | Overlay::Paste(_) | Overlay::Palette(_)) => {
+            return Err("nothing is selected in this list");
+        }
         None if model.screen.focus == Focus::Tree => of_tree(model, whole).ok_or("nothing is selected")?,
         None => match model.screen.panel {
             panel if panel.has_rows() => of_rows(model, whole).ok_or("no value is selected")?,

@@ -54,6 +54,8 @@ pub enum Effect {
     },
     /// Keep what is known now as a healthy snapshot.
     KeepHealthy(Box<ToKeep>),
+    /// The user is about to give evidence of his own: nothing is done outside, but a viewer of a recording cannot.
+    TakesAnswer,
     /// A step of a change of a target.
     Change(ChangeAsked),
     /// Move in the recording that is replayed.
@@ -72,6 +74,7 @@ impl Effect {
             | Self::Reconnect(_)
             | Self::ReadNow(_)
             | Self::Answer { .. }
+            | Self::TakesAnswer
             | Self::Change(_)
             | Self::KeepHealthy(_)
             | Self::Fault { .. } => false,

@@ -39,6 +39,7 @@ pub mod tree;
 pub mod update;
 mod versions;
 pub mod vm_devices;
+pub mod wizard;
 
 pub use connection::{Connection, Problem};
 pub use effect::Effect;

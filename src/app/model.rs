@@ -19,6 +19,7 @@ use super::mode::Mode;
 use super::prompt::Prompt;
 use super::raw::RawStore;
 use super::screen::{Panel, Screen};
+use super::wizard::{self, Pasted};
 use crate::diagnose::check::SiteSays;
 use crate::diagnose::join::{Joined, join_declared};
 use crate::fabric::{Fabric, SeriesStore, SlowStore, SourceId, TargetId, Text, Timestamp};
@@ -239,6 +240,9 @@ pub struct Model {
     /// What is known of the last time when nothing was wrong.
     #[serde(default)]
     pub healthy: Healthy,
+    /// Switches that are known by what the user pasted of them.
+    #[serde(default)]
+    pub pasted: Vec<Pasted>,
     /// Questions that are open, oldest first.
     pub prompts: Vec<Prompt>,
     /// Faults of the embedded lab that were switched on by hand: name and target.
@@ -277,6 +281,7 @@ impl Model {
             change: None,
             changes: 0,
             healthy: Healthy::default(),
+            pasted: Vec::new(),
             prompts: Vec::new(),
             demo_faults_on: BTreeSet::new(),
             screen,
@@ -302,6 +307,7 @@ impl Model {
         self.targets.remove(target);
         self.order.retain(|other| other != target);
         self.fabric.forget(target);
+        wizard::pasted::forget(self, target);
         self.unjudged = true;
         self.fabric_changed();
         self.series.forget(target);
@@ -314,7 +320,10 @@ impl Model {
 
     /// Which thing of one target is which thing of another.
     pub fn joined(&self) -> &Joined {
-        self.joined.get_or_init(|| Arc::new(join_declared(&self.fabric, &self.order, &self.options.site.cables)))
+        self.joined.get_or_init(|| {
+            let (targets, cables) = (wizard::pasted::with_pasted(self), wizard::pasted::cables(self));
+            Arc::new(join_declared(&self.fabric, &targets, &cables))
+        })
     }
 
     /// What the checks said when they ran last: it can be some seconds behind what was read.

@@ -39,14 +39,17 @@ pub fn ends(model: &Model) -> Option<(TargetId, TargetId)> {
     let selected = model.selected_target()?;
     let guests = guests(model);
     let on_host = || guests.iter().find(|guest| super::tree::host_of(model, guest) == Some(selected)).copied();
-    let one = guests.iter().find(|guest| **guest == selected).copied().or_else(on_host)?;
+    let one = guests.iter().find(|guest| **guest == selected).copied().or_else(on_host)?.clone();
+    let other = other_of(model, &one)?;
+    Some((one, other))
+}
+
+/// The other end of a way from a guest: the chosen one, else the guest that is most like it.
+pub fn other_of(model: &Model, one: &TargetId) -> Option<TargetId> {
+    let guests = guests(model);
     let chosen = model.screen.path.other.as_ref().filter(|other| *other != one && guests.contains(other));
     let others = || guests.iter().copied().filter(|guest| *guest != one);
-    let other = match chosen {
-        Some(other) => other,
-        None => others().max_by_key(|other| alike(model, one, other))?,
-    };
-    Some((one.clone(), other.clone()))
+    chosen.or_else(|| others().max_by_key(|other| alike(model, one, other))).cloned()
 }
 
 /// How many tags two guests share, then how well their names begin alike: the best guess of who talks to whom. Of equal
@@ -79,6 +82,9 @@ pub fn shown_path(model: &Model) -> Option<Arc<Path>> {
 pub(super) fn work_out(model: &Model) {
     if model.screen.panel == Panel::Path {
         let _ = shown_path(model);
+    }
+    if model.screen.panel == Panel::Wizard && model.screen.wizard.shows == super::wizard::Shows::Preparing {
+        super::wizard::work_out(model);
     }
 }
 

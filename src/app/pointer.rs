@@ -62,7 +62,8 @@ pub fn apply(model: &mut Model, pointed: Pointed) -> Vec<Effect> {
             model.screen.focus = Focus::Panel;
             let Some(view) = table::view_mut(&mut model.screen) else { return Vec::new() };
             if focused && view.selected.as_ref() == Some(&row.key) {
-                return action::run(model, "evidence");
+                let again = if model.screen.panel == Panel::Wizard { "wizard-open" } else { "evidence" };
+                return action::run(model, again);
             }
             view.selected = Some(row.key.clone());
             view.cell = 0;

@@ -16,6 +16,8 @@ use super::path::PathView;
 use super::questions::QuestionView;
 use super::selection::{Node, RowKey};
 use super::settings::SettingsView;
+use super::wizard::WizardView;
+use super::wizard::paste::PasteView;
 use crate::fabric::{TargetId, Text, Timestamp};
 
 /// A panel. Numbers are fixed for good, so that fingers learn them; panels that are not built yet have none here.
@@ -199,6 +201,8 @@ pub enum Overlay {
     },
     /// What changed since the last healthy snapshot.
     Healthy(HealthyView),
+    /// An answer of a switch is pasted for the wizard.
+    Paste(Box<PasteView>),
     /// Everything that can be done.
     Palette(Palette),
 }
@@ -300,7 +304,7 @@ pub struct Screen {
     pub path: PathView,
     /// The *Wizard* panel.
     #[serde(default)]
-    pub wizard: RowsView,
+    pub wizard: WizardView,
     /// The *Live* panel.
     pub live: LiveView,
     /// The *Events* panel.
@@ -337,7 +341,7 @@ impl Screen {
             host: HostView::default(),
             vm: RowsView::default(),
             path: PathView::default(),
-            wizard: RowsView::default(),
+            wizard: WizardView::default(),
             live: LiveView::default(),
             events: EventsView::default(),
             filter: Filter::default(),

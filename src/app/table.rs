@@ -5,7 +5,7 @@ use super::condition::Gravity;
 use super::model::Model;
 use super::screen::{Panel, RowsView, Screen};
 pub use super::selection::RowKey;
-use super::{diagnosis, guest_link, host_binding, path, vm_devices};
+use super::{guest_link, host_binding, path, vm_devices, wizard};
 use crate::fabric::{Attribute, EntityId, ObservationRef};
 
 /// Where a cell comes from.
@@ -94,7 +94,7 @@ pub fn rows(model: &Model) -> Option<Vec<Row>> {
     let target = model.selected_target()?;
     match model.screen.panel {
         Panel::Path => Some(sections(model, path::rows(model))),
-        Panel::Wizard => Some(sections(model, diagnosis::cause_rows(model))),
+        Panel::Wizard => Some(sections(model, wizard::rows(model))),
         Panel::Host => Some(host_binding::rows(model)),
         Panel::Vm => Some(vm_devices::rows(model)),
         Panel::GuestLink => Some(guest_link::rows(model, target)),
@@ -106,7 +106,7 @@ pub fn rows(model: &Model) -> Option<Vec<Row>> {
 pub fn view(screen: &Screen) -> Option<&RowsView> {
     match screen.panel {
         Panel::Path => Some(&screen.path.rows),
-        Panel::Wizard => Some(&screen.wizard),
+        Panel::Wizard => Some(&screen.wizard.rows),
         Panel::Host => Some(&screen.host.rows),
         Panel::Vm => Some(&screen.vm),
         Panel::GuestLink => Some(&screen.guest),
@@ -118,7 +118,7 @@ pub fn view(screen: &Screen) -> Option<&RowsView> {
 pub fn view_mut(screen: &mut Screen) -> Option<&mut RowsView> {
     match screen.panel {
         Panel::Path => Some(&mut screen.path.rows),
-        Panel::Wizard => Some(&mut screen.wizard),
+        Panel::Wizard => Some(&mut screen.wizard.rows),
         Panel::Host => Some(&mut screen.host.rows),
         Panel::Vm => Some(&mut screen.vm),
         Panel::GuestLink => Some(&mut screen.guest),

@@ -14,7 +14,7 @@ use super::message::{Message, Severity};
 use super::model::{Model, TargetKind};
 use super::prompt::{PromptKind, SecretKind};
 use super::screen::{Overlay, Purpose};
-use super::{diagnosis, healthy, path, pointer, questions, reconfigure};
+use super::{diagnosis, healthy, path, pointer, questions, reconfigure, wizard};
 use crate::fabric::series::{GaugeValue, Incident};
 use crate::fabric::{
     Attribute, Change, Entity, EntityId, Outcome, QueuePairState, Report, Sample, SourceId, State, TargetId, Text,
@@ -47,6 +47,7 @@ fn take_in(model: &mut Model, message: Message) -> Vec<Effect> {
             if model.screen.notice.as_ref().is_some_and(|(_, said)| at.duration_since(*said).as_secs() >= 5) {
                 model.screen.notice = None;
             }
+            effects.extend(wizard::tick(model));
             return effects;
         }
         Message::Resized { columns, rows } => {
@@ -123,6 +124,8 @@ fn take_in(model: &mut Model, message: Message) -> Vec<Effect> {
                     // It is typed into the replay, which is no part of what is recorded.
                     Purpose::Position => {}
                 }
+            } else if let Some(Overlay::Paste(view)) = model.screen.overlays.last_mut() {
+                view.edit(&edit);
             }
         }
     }

@@ -156,6 +156,7 @@ impl EngineHandle {
             Effect::Answer { id, answer } => self.questions.answer(*id, answer.clone()),
             Effect::Close(target) => self.close(target),
             Effect::Change(asked) => self.change(asked),
+            Effect::TakesAnswer => {}
             Effect::Quit
             | Effect::Suspend
             | Effect::Redraw

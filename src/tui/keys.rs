@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use super::keymap::{Keymap, Resolution};
 use crate::app::action::Context;
+use crate::app::wizard::pasted;
 use crate::app::{Edit, Message};
 use crate::fabric::Text;
 
@@ -76,6 +77,11 @@ impl Keys {
 
 /// What a pasted text means: text where text is typed, nothing elsewhere (a paste is no sequence of commands).
 pub fn paste(context: Context, text: &str) -> Option<Message> {
+    if context == Context::Paste {
+        // An answer of a switch has lines; controls are taken out where it is taken in.
+        let text: String = text.chars().take(pasted::MOST).collect();
+        return (!text.trim().is_empty()).then(|| Message::Edit(Edit::Paste(pasted::clean(&text))));
+    }
     let clean: String = text
         .chars()
         .map(|character| if matches!(character, '\r' | '\n' | '\t') { ' ' } else { character })

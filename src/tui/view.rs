@@ -45,6 +45,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>) {
             Overlay::Marks { selected } => overlay::marks::draw(frame, model, paint, body, *selected),
             Overlay::Change { scroll } => overlay::change::draw(frame, model, paint, body, *scroll),
             Overlay::Healthy(view) => overlay::healthy::draw(frame, model, paint, body, *view),
+            Overlay::Paste(view) => overlay::paste::draw(frame, paint, body, view),
             Overlay::Palette(_) => {}
         }
     }

@@ -20,6 +20,7 @@ mod settings;
 mod surroundings;
 mod targets;
 mod text;
+mod wizard;
 
 use super::connection::Connection;
 pub use super::context::Context;
@@ -70,6 +71,14 @@ pub const ALL: &[&Action] = &[
     &change::EXPORT,
     &change::UNDO,
     &healthy::CHANGES,
+    &wizard::HERE,
+    &wizard::OPEN,
+    &wizard::YES,
+    &wizard::NO,
+    &wizard::SKIP,
+    &wizard::PASTE,
+    &wizard::END_LINE,
+    &wizard::TAKE,
     &panels::NEXT_FOCUS,
     &motion::UP,
     &motion::DOWN,
@@ -185,6 +194,10 @@ pub fn context(model: &Model) -> Context {
         Some(_) => return Context::Filter,
         None => {}
     }
+    // Nor does a question take them from an answer that is being pasted.
+    if own && matches!(model.screen.overlays.last(), Some(Overlay::Paste(_))) {
+        return Context::Paste;
+    }
     // Nor are the questions of a recording his to answer.
     match questions::front(model).filter(|_| replay.is_none()) {
         Some(Front::HostKeys) => return Context::Prompt,
@@ -203,6 +216,7 @@ pub fn context_of(top: Option<&Overlay>, screen: &Screen) -> Context {
         Some(Overlay::Marks { .. }) => Context::Marks,
         Some(Overlay::Change { .. }) => Context::Change,
         Some(Overlay::Healthy(_)) => Context::Healthy,
+        Some(Overlay::Paste(_)) => Context::Paste,
         Some(Overlay::Palette(_)) => Context::Palette,
         None => match screen.focus {
             Focus::Tree => Context::Tree,
@@ -277,6 +291,7 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
             &motion::DOWN,
             &motion::UP,
         ],
+        Context::Paste => &[&wizard::TAKE, &wizard::END_LINE, &overlay::CLOSE],
         Context::Palette => &[&palette::RUN, &overlay::CLOSE, &motion::DOWN, &motion::UP],
         Context::Settings => &[&overlay::CLOSE, &settings::CHANGE, &settings::NEXT_PAGE, &motion::DOWN, &motion::UP],
         Context::Marks => {
@@ -368,10 +383,26 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
             &text::FILTER,
             &copy::COPY,
         ],
+        Context::Wizard if model.screen.wizard.shows != crate::app::wizard::Shows::Causes => &[
+            &overlay::HELP,
+            &leave::QUIT,
+            &wizard::OPEN,
+            &wizard::YES,
+            &wizard::NO,
+            &wizard::PASTE,
+            &wizard::SKIP,
+            &change::FIX,
+            &overlay::EVIDENCE,
+            &overlay::CLOSE,
+            &copy::COPY_ROW,
+            &text::FILTER,
+            &panels::NEXT_FOCUS,
+        ],
         Context::Wizard => &[
             &overlay::HELP,
             &leave::QUIT,
             &palette::PALETTE,
+            &wizard::HERE,
             &overlay::EVIDENCE,
             &change::FIX,
             &text::FILTER,
@@ -385,6 +416,7 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
             &palette::PALETTE,
             &overlay::EVIDENCE,
             &panels::OTHER_END,
+            &wizard::HERE,
             &change::FIX,
             &panels::NEXT_FOCUS,
             &copy::COPY,
@@ -396,6 +428,7 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
             &palette::PALETTE,
             &text::FILTER,
             &overlay::EVIDENCE,
+            &wizard::HERE,
             &panels::NEXT_FOCUS,
             &targets::NEXT,
             &copy::COPY,

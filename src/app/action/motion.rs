@@ -114,6 +114,7 @@ fn vertical(model: &mut Model, steps: isize) -> Vec<Effect> {
             }
             return Vec::new();
         }
+        Some(Overlay::Paste(_)) => return Vec::new(),
         None => {}
     }
     match (model.screen.focus, model.screen.panel) {

@@ -27,7 +27,8 @@ pub(super) const HELP: Action = Action {
 pub(super) const CLOSE: Action = Action {
     name: "close",
     hint: "close",
-    description: "Close what lies on top; without an overlay: hide the graphs' cursor, or take the filter off",
+    description: "Close what lies on top; without an overlay: hide the graphs' cursor, take the filter off, or go back in the \
+                  wizard",
     run: |model| {
         if model.screen.overlays.pop().is_some() {
             return Vec::new();
@@ -36,6 +37,8 @@ pub(super) const CLOSE: Action = Action {
             model.screen.live.cursor = None;
         } else if !model.screen.filter.is_empty() {
             model.screen.filter = crate::app::filter::Filter::default();
+        } else if model.screen.panel == Panel::Wizard && model.screen.focus == Focus::Panel {
+            crate::app::wizard::back(model);
         }
         Vec::new()
     },

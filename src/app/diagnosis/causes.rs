@@ -90,7 +90,8 @@ pub fn selected_cause(model: &Model) -> Option<Cause> {
     diagnosed.diagnosis.causes.iter().find(|cause| name(cause) == named).cloned()
 }
 
-fn of_cause(model: &Model, cause: &Cause, place: usize) -> Vec<Row> {
+/// All that there is to say of a cause.
+pub fn of_cause(model: &Model, cause: &Cause, place: usize) -> Vec<Row> {
     let judged = &cause.found.judged;
     let of = name(cause);
     let mut rows = Vec::new();

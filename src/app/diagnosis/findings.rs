@@ -62,9 +62,13 @@ pub fn judge(model: &mut Model) {
     let since = model.now.duration_since(model.judged_at).as_secs();
     let targets = i64::try_from(model.targets.len()).unwrap_or(i64::MAX);
     let is_due = if model.unjudged { since >= REST_SECONDS * (1 + targets / 16) } else { since >= COUNTERS_SECONDS };
-    if !is_due {
-        return;
+    if is_due {
+        judge_now(model);
     }
+}
+
+/// Runs the checks now, and tells what came and what went since.
+pub fn judge_now(model: &mut Model) {
     model.check();
     let mut now = of_causes(model);
     let targets: Vec<TargetId> = model.targets.keys().cloned().collect();

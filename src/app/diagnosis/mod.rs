@@ -10,10 +10,10 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use causes::{gravity, name, rows as cause_rows, selected_cause, shown};
+pub use causes::{gravity, name, of_cause as cause_detail, rows as cause_rows, selected_cause, shown};
 
 pub use findings::Finding;
-pub(super) use findings::{is_news, judge};
+pub(super) use findings::{is_news, judge, judge_now};
 
 use super::healthy;
 use super::model::Model;

@@ -45,6 +45,12 @@ fn machines(model: &Model) -> BTreeMap<TargetId, Machine> {
         let reached = reached(model, id, target);
         machines.insert(id.clone(), Machine { kind, reached, answers: Answers::default(), clock });
     }
+    // A switch that somebody pasted is read as far as it was pasted.
+    for pasted in &model.pasted {
+        let machine =
+            Machine { kind: MachineKind::Switch, reached: Reached::Yes, answers: Answers::default(), clock: None };
+        machines.entry(pasted.switch.clone()).or_insert(machine);
+    }
     for observation in model.raw.all_newest() {
         if let Some(machine) = machines.get_mut(&observation.target) {
             machine.answers.take(observation);

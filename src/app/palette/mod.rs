@@ -172,6 +172,9 @@ fn refusal(model: &Model, name: &str) -> Option<String> {
         "search" | "next-match" | "previous-match" => {
             unless(matches!(screen.top(), Some(Overlay::Evidence(_))), "only while evidence is shown")
         }
+        "end-line" | "take-answer" => {
+            unless(matches!(screen.top(), Some(Overlay::Paste(_))), "only while an answer is pasted (p in Wizard)")
+        }
         "next-target" | "previous-target" => unless(model.order.len() > 1, "there is no other target"),
         "read-now" => {
             let target = model.selected_target();

@@ -4,6 +4,7 @@
 
 mod prepare;
 mod question;
+mod reads;
 mod symptom;
 #[cfg(test)]
 mod tests;
@@ -12,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use prepare::{Readiness, Requirement, prepare};
 pub use question::{Question, questions};
+pub use reads::probes_of;
 pub use symptom::{SYMPTOMS, Step, Symptom, by_name};
 
 use super::cause::{Cause, Diagnosis, Found};

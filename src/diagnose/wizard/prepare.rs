@@ -60,7 +60,9 @@ pub const REQUIREMENTS: &[Requirement] = &[
         ],
         "on the switch: MTU 9214, VLAN allowed, PFC on priority 3, ECN on its queue; on the host: nmlx5_core pfctx=0x08 \
          pfcrx=0x08, then reboot",
-        "There is no DCQCN to switch on at a switch: it contributes marking (ECN). PFC and global pause exclude each other.",
+        "A wrong VLAN does not make the port DOWN: that follows the link of the paired vmxnet3 interface, stays ACTIVE, and the other \
+         end is not found. P_Keys (0x8001) belong to InfiniBand, no Ethernet switch knows them. There is no DCQCN to switch on at a \
+         switch: it contributes marking (ECN). PFC and global pause exclude each other.",
     ),
     requirement(
         "a VMkernel adapter on that distributed switch is tagged for PVRDMA",
@@ -79,7 +81,8 @@ pub const REQUIREMENTS: &[Requirement] = &[
         "the hosts run releases that fit each other",
         &["host.esxi-version", "host.same-firmware", "host.same-driver", "host.reboot-pending"],
         "vCenter: Lifecycle Manager, one image for the cluster",
-        "PVRDMA is there since 6.5, with virtual hardware 13; hardware 17 and 7.0 are needed for namespaces only.",
+        "PVRDMA is there since 6.5, with virtual hardware 13, and not only in 7.0 U3; hardware 17 and 7.0 are needed for namespaces \
+         only. No least firmware is published: the compatibility guide of the release decides.",
     ),
     requirement(
         "each VM has a PVRDMA adapter on that switch, and all of its memory is reserved",
@@ -92,7 +95,9 @@ pub const REQUIREMENTS: &[Requirement] = &[
             "vm.memory-reservation",
         ],
         "vCenter: Edit Settings > Add Network Adapter > type PVRDMA, protocol RoCE v2; Memory > Reserve all guest memory",
-        "The VMX has no keys pvrdmaN.*: the adapter is an ethernetN. Other adapters of the VM stay.",
+        "The VMX has no keys pvrdmaN.*: the adapter is an ethernetN, added in vCenter. Other adapters of the VM stay: \
+         ethernet0.present = FALSE only takes its network away. Nested virtualization, and VT-d or SR-IOV in the BIOS, are not \
+         needed.",
     ),
     requirement(
         "each guest has its driver, library and device nodes",
@@ -106,7 +111,8 @@ pub const REQUIREMENTS: &[Requirement] = &[
             "guest.memlock",
         ],
         "install rdma-core (with the provider vmw_pvrdma); modprobe vmw_pvrdma; ulimit -l unlimited",
-        "There is no IPoIB on it: the address belongs on the paired vmxnet3 interface.",
+        "The device is called rocep27s0f1 or vmw_pvrdma0, not pvr0. There is no IPoIB on it: the address belongs on the paired \
+         vmxnet3 interface.",
     ),
     requirement(
         "each guest has an address, a RoCE v2 GID and the same MTU",
@@ -121,14 +127,16 @@ pub const REQUIREMENTS: &[Requirement] = &[
             "guest.neighbour",
         ],
         "ip addr add ADDRESS/24 dev INTERFACE; ip link set dev INTERFACE mtu 9000 up",
-        "",
+        "An MTU of 65520 is one of IPoIB: here 1500 on the interface gives 1024 for RDMA, 9000 gives 4096. Switching offloads of \
+         the interface off does nothing for RDMA and slows TCP.",
     ),
     requirement(
         "the hosts' RDMA counters move with the payload",
         &["guest.transport"],
         "ib_write_bw -d DEVICE -x GID on one guest, the same with the other's address on the other; then look at the counters \
          of the hosts' RDMA devices",
-        "A port that is ACTIVE proves nothing: without a qualifying host the same queue pairs run over TCP.",
+        "A port that is ACTIVE proves nothing: without a qualifying host the same queue pairs run over TCP. vMotion is supported, and \
+         to a host that does not qualify the transport becomes TCP without a message: prove it again after each move.",
     ),
 ];
 

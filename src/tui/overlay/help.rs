@@ -96,6 +96,7 @@ fn heading(context: Context) -> &'static str {
         Context::Marks => "In the list of marks",
         Context::Healthy => "In the list of what changed",
         Context::Change => "While a remedy is shown",
+        Context::Paste => "While an answer is pasted",
         Context::Palette => "In the palette",
         Context::Filter => "While typing",
         Context::Prompt => "When unknown host keys are asked about",

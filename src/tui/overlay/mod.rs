@@ -6,6 +6,7 @@ pub mod healthy;
 pub mod help;
 pub mod marks;
 pub mod palette;
+pub mod paste;
 pub mod prompt;
 pub mod settings;
 

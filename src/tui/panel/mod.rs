@@ -5,3 +5,4 @@ mod heading;
 pub mod live;
 pub mod rows;
 pub mod tree;
+mod wizard;

@@ -16,7 +16,7 @@ use crate::app::path::FIRST_BROKEN;
 use crate::app::pointer::Pointed;
 use crate::app::screen::{Focus, HostMode, Panel};
 use crate::app::table::{self, Row};
-use crate::app::{guest_link, host_binding, path, vm_devices};
+use crate::app::{guest_link, host_binding, path, vm_devices, wizard};
 use crate::diagnose::finding::Status;
 use crate::fabric::TargetId;
 
@@ -29,6 +29,10 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
     let (Some(rows), Some(view)) = (table::rows(model), table::view(&model.screen)) else { return };
     let room = usize::from(area.width).saturating_sub(1);
     let mut lines = heading(model, paint, target, room);
+    if model.screen.panel == Panel::Wizard {
+        // On a low screen the rows go first.
+        lines.truncate(usize::from(area.height / 3));
+    }
     let subject = subject(model, target);
     let stale = subject.is_some_and(|target| condition::is_stale(model, target)) && !rows.is_empty();
     let focused = model.screen.focus == Focus::Panel;
@@ -69,7 +73,13 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
             (_, Some(table)) => {
                 body.extend(row_lines(&named(row, &table.names), paint, room, label_room, cell, stale));
             }
-            _ => body.extend(row_lines(&named(row, &names), paint, room, label_room, cell, stale)),
+            _ => {
+                let mut lines = row_lines(&named(row, &names), paint, room, label_room, cell, stale);
+                if model.screen.panel == Panel::Wizard {
+                    super::wizard::mark(row, &mut lines, paint, chosen);
+                }
+                body.extend(lines);
+            }
         }
         row_of_line.resize(body.len(), number);
     }
@@ -153,15 +163,7 @@ fn heading<'a>(model: &Model, paint: Paint<'_>, selected: &TargetId, room: usize
             }
             None => target_lines(model, paint, selected, room),
         },
-        Panel::Wizard => {
-            let causes = model.diagnosed().diagnosis.causes.len();
-            let said = match causes {
-                0 => "no cause was found".to_owned(),
-                1 => "1 cause".to_owned(),
-                more => format!("{more} causes, the surest first"),
-            };
-            vec![title("Wizard".to_owned(), &format!("looks by itself at all targets: {said}"))]
-        }
+        Panel::Wizard => wizard::heading(model).into_iter().map(|(text, rest)| title(text, &rest)).collect(),
         Panel::Host => match model.screen.host.mode {
             HostMode::Compare if model.screen.host.all => vec![title("Hosts side by side".to_owned(), "all values")],
             HostMode::Compare => vec![title("Hosts side by side".to_owned(), "only what differs")],

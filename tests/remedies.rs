@@ -30,7 +30,7 @@ use serde_json::Value as Json;
 use tokio::sync::mpsc;
 
 /// How long anything may take before it is a failure.
-const DEADLINE: Duration = Duration::from_mins(2);
+const DEADLINE: Duration = Duration::from_mins(4);
 
 /// So many labs are drawn where nobody says more.
 const FEW: u64 = 2;
@@ -322,12 +322,13 @@ fn applied_and_taken_back(matter: Matter, check: &str, which: usize, end: End, w
     };
     bench.until_read();
     if let Matter::Done(target, line) = matter {
-        assert!(bench.model.diagnosed().diagnosis.causes.is_empty(), "{name}: {:#?}", told(&bench.model));
+        let causes: Vec<String> = told(&bench.model).into_iter().filter(|told| !is_of_load(told)).collect();
+        assert!(causes.is_empty(), "{name}: {causes:#?}");
         bench.says(&TargetId::new(target), line);
         bench.perform(&Effect::ReadNow(TargetId::new(target)));
     }
     let (place, cause) = bench.until_cause(check);
-    let before_it: Vec<String> = told(&bench.model).into_iter().take(place).collect();
+    let before_it = told(&bench.model).into_iter().take(place).filter(|told| !is_of_load(told)).collect::<Vec<_>>();
     if let Matter::Fault(scenario) = matter {
         let expected = &scenario::by_name(scenario).expect("it is there").expected_causes;
         let is_expected = |told: &String| expected.iter().any(|id| told.starts_with(id.as_str()));
@@ -355,12 +356,15 @@ fn applied_and_taken_back(matter: Matter, check: &str, which: usize, end: End, w
         bench.act("undo-remedy");
         assert!(bench.model.change.as_ref().is_some_and(|change| !change.undo), "{name}: nothing is to be taken back");
     } else {
-        assert_ne!(bench.settings(&target), before, "{name}: it changed something");
+        if cure.rests_on.iter().any(|(_, attribute)| attribute.class() == Class::Setting) {
+            assert!(!differing(&before, &bench.settings(&target)).is_empty(), "{name}: nothing is set otherwise");
+        }
         bench.act("undo-remedy");
         bench.confirm(target.as_str());
         let (verdict, good) = bench.until_over();
         assert!(good && verdict.starts_with("taken back: all "), "{name}: {verdict}");
-        assert_eq!(bench.settings(&target), before, "{name}: all settings are as before, to the byte");
+        let after = bench.settings(&target);
+        assert!(after == before, "{name}: not as before: {:#?}", differing(&before, &after));
         bench.until("the matter is there again", |model| cause_or_symptom(model, check));
     }
     let changes = if end == End::Final { 1 } else { 2 };
@@ -372,6 +376,17 @@ fn applied_and_taken_back(matter: Matter, check: &str, which: usize, end: End, w
     let warned = bench.model.events.iter().filter(|event| event.text.starts_with("change: "));
     assert_eq!(warned.filter(|event| event.severity == Severity::Warning).count(), changes, "{name}");
     bench.engine.shutdown();
+}
+
+/// Machines that test side by side answer late, which a clock that is compared cannot tell from a clock that is wrong.
+fn is_of_load(told: &str) -> bool {
+    told.starts_with("guest.clock: ")
+}
+
+/// The lines that only one of two texts has.
+fn differing<'a>(before: &'a str, after: &'a str) -> Vec<&'a str> {
+    let (before, after): (BTreeSet<&str>, BTreeSet<&str>) = (before.lines().collect(), after.lines().collect());
+    before.symmetric_difference(&after).copied().collect()
 }
 
 fn cause_or_symptom(model: &Model, check: &str) -> bool {
@@ -494,6 +509,9 @@ fn while_one_change_runs_there_is_no_other() {
     bench.engine.shutdown();
 }
 
+/// The functions that the remedy gives back to the host, one after the other.
+const FUNCTIONS: [&str; 2] = ["0000:5e:00.0", "0000:5e:00.1"];
+
 #[test]
 fn where_the_connection_ends_in_the_middle_it_is_told_what_was_done() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -506,11 +524,31 @@ fn where_the_connection_ends_in_the_middle_it_is_told_what_was_done() {
     // Commands take their time, so that one of them is under way when the connection ends.
     assert!(bench.lab.suffer("slow", host.as_str(), true));
     let list = "esxcli hardware pci pcipassthru list";
+    let row = |text: &str, address: &str| text.lines().find(|line| line.starts_with(address)).map(str::to_owned);
     let before = bench.says(&host, list);
-    bench.confirm(host.as_str());
-    bench.until("it is applied", |model| model.change.as_ref().is_some_and(|change| change.stage == Stage::Applying));
-    while bench.says(&host, list) == before {
-        std::thread::yield_now();
+    let is_changed = |bench: &Bench, address: &str| row(&bench.says(&host, list), address) != row(&before, address);
+    let mut number = 0;
+    loop {
+        bench.confirm(host.as_str());
+        let is_begun = |model: &Model| {
+            model.change.as_ref().is_some_and(|change| !matches!(change.stage, Stage::Asking | Stage::ReadingAgain))
+        };
+        bench.until("it is applied", is_begun);
+        number += 1;
+        while !FUNCTIONS.iter().any(|address| is_changed(&bench, address)) {
+            std::thread::yield_now();
+        }
+        if !FUNCTIONS.iter().all(|address| is_changed(&bench, address)) {
+            break;
+        }
+        // Whoever looked was too late: both commands are done. It is taken back, and tried once more.
+        assert!(number < 20, "it is never looked in time");
+        bench.until_over();
+        bench.act("undo-remedy");
+        bench.confirm(host.as_str());
+        assert!(bench.until_over().1);
+        number += 1;
+        change::open(&mut bench.model, &cause).expect("it opens");
     }
     assert!(bench.lab.suffer("cut", host.as_str(), true));
     let (verdict, good) = bench.until_over();
@@ -518,23 +556,25 @@ fn where_the_connection_ends_in_the_middle_it_is_told_what_was_done() {
     let (commands, left) = verdict.split_once("; not begun: ").expect("what was not begun");
     let (_, done) = commands.split_once("; done before it: ").expect("what was done");
     // Two functions are taken back: what is told to be done is done, and what was not begun is not.
-    for address in ["0000:5e:00.0", "0000:5e:00.1"] {
-        let row = |text: &str| text.lines().find(|line| line.starts_with(address)).map(str::to_owned);
-        let is_changed = row(&bench.says(&host, list)) != row(&before);
+    for address in FUNCTIONS {
+        let is_changed = is_changed(&bench, address);
         assert!(!done.contains(address) || is_changed, "{verdict}");
         assert!(!left.contains(address) || !is_changed, "{verdict}");
     }
     assert!(done != "nothing" || left != "nothing", "{verdict}");
-    bench.until("the end was noted", |_| audited(&path).len() == 3);
+    bench.until("the end was noted", |_| audited(&path).len() == 3 * number);
     let text = std::fs::read_to_string(&path).expect("the log");
-    assert!(text.lines().nth(1).is_some_and(|line| line.contains("Cut: esxcli hardware pci pcipassthru")), "{text}");
+    let end = text.lines().rev().nth(1).expect("the end of the commands");
+    assert!(end.contains("Cut: esxcli hardware pci pcipassthru"), "{text}");
     // The next one finds nobody to ask, and does nothing.
     let change = bench.model.change.as_ref().expect("a change");
     assert!(change.ran.len() <= 2 && !change.ran.is_empty(), "{change:#?}");
+    let is_away = |model: &Model| !matches!(model.targets[&host].connection, Connection::Connected { .. });
+    bench.until("the connection is known to be gone", is_away);
     bench.act("undo-remedy");
     bench.confirm(host.as_str());
-    let (verdict, good) = bench.until_over();
-    assert!(!good && verdict.starts_with("nothing was done: "), "{verdict}");
+    let notice = bench.model.screen.notice.as_ref().map(|(said, _)| said.clone()).unwrap_or_default();
+    assert!(notice.ends_with("is not connected") && bench.stage() == Stage::Asking, "{notice}");
     bench.engine.shutdown();
 }
 

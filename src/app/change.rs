@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use self::verdict::{Ailing, Settings, ailing};
+use super::connection::Connection;
 use super::effect::Effect;
 use super::events::Event;
 use super::message::Severity;
@@ -23,7 +24,7 @@ use crate::diagnose::cause::Cause;
 use crate::diagnose::join::Basis;
 use crate::diagnose::remedy::{Cure, Risk, Step};
 use crate::fabric::attribute::Class;
-use crate::fabric::{Attribute, Entity, EntityId, Outcome, SourceId, State, TargetId, Text, Timestamp, Value};
+use crate::fabric::{Entity, EntityId, Outcome, SourceId, State, TargetId, Text, Timestamp, Value};
 
 /// How long a service that starts anew is given before it is looked at again, in seconds, and how often.
 const SERVICE_TAKES: u64 = 10;
@@ -322,6 +323,10 @@ pub fn confirm(model: &mut Model, typed: &str) -> Vec<Effect> {
     if typed.trim() != target.as_str() {
         let said = format!("nothing was done: what was typed is not {target}");
         model.screen.notice = Some((said, model.now));
+        return Vec::new();
+    }
+    if !matches!(model.targets.get(&target).map(|target| &target.connection), Some(Connection::Connected { .. })) {
+        model.screen.notice = Some((format!("nothing was done: {target} is not connected"), model.now));
         return Vec::new();
     }
     change.stage = Stage::ReadingAgain;

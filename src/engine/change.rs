@@ -16,7 +16,7 @@ use crate::probe::dialect::posix::quote;
 use crate::record::audit::{Audit, Entry};
 
 /// How long a target may take to be read again: a slow host is asked in several batches.
-const READ_DEADLINE: Duration = Duration::from_mins(5);
+const READ_DEADLINE: Duration = Duration::from_mins(3);
 
 /// How long a target may take to end all commands of a change, beyond what each of them may.
 const GRACE: Duration = Duration::from_secs(5);

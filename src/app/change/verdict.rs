@@ -85,7 +85,7 @@ pub(super) fn helped(model: &Model, change: &Change) -> (String, bool) {
         if let Some(what) = starts_anew
             && is_set(model, change)
         {
-            if waits.is_empty() {
+            if waits.is_empty() || is_own(found) {
                 waits = format!("applied, and waits for {what} to start anew; until then {id} says: {title}");
             }
             continue;

@@ -342,7 +342,7 @@ const SET: &[(&str, &str, &str, &str, &str)] = &[
         "esxcli system settings advanced set -o /Net/PVRDMAVmknic -d",
         "esxcli system settings advanced list -o /Net/PVRDMAVmknic",
         "String Value: vmk1\n",
-        "String Value: \n",
+        "   String Value:\n",
         "esxcli system settings advanced set -o /Net/PVRDMAVmknic -s vmk1",
     ),
     (

@@ -265,7 +265,11 @@ mod tests {
         assert!(away.title.ends_with("is in passthrough, and dvs-rdma has no RDMA adapter"), "{}", away.title);
         let shown: Vec<String> = away.cures[0].steps.iter().map(Step::shown).collect();
         assert_eq!(shown[0], "esxcli hardware pci pcipassthru set -d 0000:5e:00.0 -e false -a");
-        assert_eq!(away.cures[0].undo[0].shown(), "esxcli hardware pci pcipassthru set -d 0000:5e:00.0 -e true -a");
+        let last = away.cures[0].undo.last().map(Step::shown);
+        assert_eq!(last.as_deref(), Some("esxcli hardware pci pcipassthru set -d 0000:5e:00.0 -e true -a"));
+        assert!(
+            matches!(away.cures[0].steps.last(), Some(Step::ByHand(then)) if then.contains("only uplink of esx02"))
+        );
     }
 
     #[test]

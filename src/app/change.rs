@@ -297,7 +297,12 @@ pub fn obstacle(model: &Model) -> Option<&'static str> {
         return Some("it is over");
     }
     if change.cure().is_none_or(|cure| cure.on.is_none()) || change.commands().is_none() {
-        return Some("this is done by hand; copy it (y) or write it as a script (s)");
+        let is_typed = change.steps().iter().any(|step| matches!(step, Step::Configure(_)));
+        return Some(if is_typed {
+            "a switch is never changed from here; copy its lines (y) or write them to a file (s)"
+        } else {
+            "this is done by hand; copy it (y) or write it as a script (s)"
+        });
     }
     if change.expected.is_empty() || change.probes.is_empty() {
         return Some(

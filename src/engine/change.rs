@@ -215,7 +215,6 @@ mod tests {
         let text = script::of("matter\necho no", &cure, false);
         let wanted: String = words.iter().map(|word| format!("<{word}>\n")).collect();
         for shell in shells() {
-            let shell: Vec<&str> = shell.into_iter().collect();
             assert_eq!(said(&shell, &["-c", &text], ""), (true, wanted.clone()), "{shell:?}: {text}");
         }
     }
@@ -226,7 +225,6 @@ mod tests {
             vec![Step::run(&["echo", "one"]), Step::ByHand("look $(x)".to_owned()), Step::run(&["echo", "two"])];
         let text = script::of("matter", &Cure::on(&TargetId::new("a"), "title", Risk::None, steps), false);
         for shell in shells() {
-            let shell: Vec<&str> = shell.into_iter().collect();
             let (ended_well, out) = said(&shell, &["-c", &text], "y\n");
             assert!(ended_well && out.contains("by hand: look $(x)\n") && out.ends_with("two\n"), "{out}");
             for answer in ["n\n", ""] {

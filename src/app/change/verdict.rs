@@ -1,6 +1,7 @@
 //! How a change came out: what failed of it, whether the checks pass now, and whether the way back restored what was set.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use super::super::diagnosis::Diagnosed;
 use super::super::format;
@@ -41,9 +42,11 @@ impl Change {
             Outcome::TimedOut => "did not end in time; whether it took effect is not known".to_owned(),
             Outcome::Cut => "was cut off; whether it took effect is not known".to_owned(),
         };
-        let list = |commands: Vec<String>| match commands.is_empty() {
-            true => "nothing".to_owned(),
-            false => commands.iter().map(|command| format!("`{command}`")).collect::<Vec<_>>().join(", "),
+        let list = |commands: Vec<String>| {
+            if commands.is_empty() {
+                return "nothing".to_owned();
+            }
+            commands.iter().map(|command| format!("`{command}`")).collect::<Vec<_>>().join(", ")
         };
         let done = list(ran.iter().take(place).map(|one| one.command.to_string()).collect());
         let steps = self.steps().iter().filter(|step| matches!(step, super::Step::Run(_)));
@@ -103,10 +106,10 @@ pub(super) fn helped(model: &Model, change: &Change) -> (String, bool) {
         found.check.id == PENDING && !is_fine(found) && Some(&found.judged.subject.target) == cure.on.as_ref()
     };
     if let Some(found) = diagnosed.found.iter().find(pending).filter(|_| !verdict.contains(PENDING)) {
-        verdict.push_str(&format!("; {PENDING} says: {}", found.judged.title));
+        let _ = write!(verdict, "; {PENDING} says: {}", found.judged.title);
     }
     for what in change.left() {
-        verdict.push_str(&format!("; left to do by hand: {what}"));
+        let _ = write!(verdict, "; left to do by hand: {what}");
     }
     (verdict, true)
 }

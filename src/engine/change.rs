@@ -213,7 +213,7 @@ mod tests {
             .without_undo("why\necho no", Vec::new())
             .noting("note\r\necho no");
         let text = script::of("matter\necho no", &cure, false);
-        let wanted: String = words.iter().map(|word| format!("<{word}>\n")).collect();
+        let wanted = words.map(|word| format!("<{word}>\n")).concat();
         for shell in shells() {
             assert_eq!(said(&shell, &["-c", &text], ""), (true, wanted.clone()), "{shell:?}: {text}");
         }

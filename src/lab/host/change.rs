@@ -34,7 +34,7 @@ impl Host {
                     self.by_esxcli(&state, &call)
                 }
             }
-            ["/etc/init.d/hostd", "restart"] if login.is_root => self.restart_agent(),
+            ["/etc/init.d/hostd", "restart"] if login.is_root => Ok(self.restart_agent()),
             ["vmkload_mod", "-u", module] => self.unload(module, login),
             _ => return None,
         };
@@ -44,9 +44,9 @@ impl Host {
     }
 
     /// Source: what the script prints, in public reports.
-    fn restart_agent(&self) -> Said {
+    fn restart_agent(&self) -> String {
         self.lock().cluster.troubles[self.index].remove(&HostTrouble::HostdDead);
-        Ok("watchdog-hostd: Terminating watchdog process with PID 2098791\nhostd stopped.\nhostd started.\n".to_owned())
+        "watchdog-hostd: Terminating watchdog process with PID 2098791\nhostd stopped.\nhostd started.\n".to_owned()
     }
 
     fn unload(&self, name: &str, login: &Login) -> Said {

@@ -268,8 +268,13 @@ mod tests {
         assert_eq!(judged.cures[0].on.as_ref().map(crate::fabric::TargetId::as_str), Some("esx01"));
         assert!(judged.cures[0].steps[0].shown().ends_with("-p 'dscp_force=26 pcp_force=3'"));
         // Of two that each have something of their own, the second takes over what the first has.
-        let judged = told(&rdma("pcp_force=3 roce=1"));
-        assert!(judged.title.ends_with("nmlx5_rdma of esx02 lacks dscp_force, has besides roce"), "{}", judged.title);
+        let judged = told(&rdma("pcp_force=4"));
+        assert!(
+            judged.title.ends_with("nmlx5_rdma of esx02 lacks dscp_force, has another pcp_force"),
+            "{}",
+            judged.title
+        );
+        assert!(judged.cures[0].steps[0].shown().ends_with("-p 'dscp_force=26 pcp_force=3'"));
     }
 
     #[test]

@@ -5,24 +5,31 @@
 //! Before a command runs the state is read again and compared here; the outside only reads, writes its audit log, and runs
 //! what it is told.
 
+pub mod script;
 #[cfg(test)]
 mod tests;
+mod verdict;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::diagnosis::Diagnosed;
+use self::verdict::{Ailing, Settings, ailing};
+use super::connection::Connection;
 use super::effect::Effect;
 use super::events::Event;
 use super::message::Severity;
 use super::model::Model;
 use super::wizard::{self, FIRST_READ};
 use crate::diagnose::cause::Cause;
-use crate::diagnose::finding::Status;
 use crate::diagnose::join::Basis;
-use crate::diagnose::remedy::{Cure, Step};
-use crate::fabric::{EntityId, Outcome, SourceId, State, TargetId, Text, Timestamp, Value};
+use crate::diagnose::remedy::{Cure, Risk, Step};
+use crate::fabric::attribute::Class;
+use crate::fabric::{Entity, EntityId, Outcome, SourceId, State, TargetId, Text, Timestamp, Value};
+
+/// How long a service that starts anew is given before it is looked at again, in seconds, and how often.
+const SERVICE_TAKES: u64 = 10;
+const MOST_LOOKS: u32 = 6;
 
 /// What came of one command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,14 +66,16 @@ pub enum ChangeNews {
 /// What is asked of the outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangeAsked {
-    /// Read these probes of a target now.
+    /// Read these probes of a target.
     ReadAgain {
         /// Number of the change.
         number: u64,
         /// Where.
         target: TargetId,
-        /// Names of the probes.
+        /// Names of the probes; all that are known where none is named.
         probes: Vec<SourceId>,
+        /// Seconds to wait before it: a service that starts anew takes its time.
+        after: u64,
     },
     /// Note it in the audit log, then run these commands in order, until one fails.
     Run {
@@ -154,6 +163,18 @@ pub struct Change {
     expected: Vec<(Basis, Option<State<Value>>)>,
     /// What must be read again to see that.
     probes: BTreeSet<SourceId>,
+    /// All that was set on the target when the remedy began: what the way back has to restore.
+    #[serde(default)]
+    before: Settings,
+    /// What is on the way of the matter: a check of one of these says whether it is over.
+    #[serde(default)]
+    reach: BTreeSet<EntityId>,
+    /// What was said to be in trouble on the target before.
+    #[serde(default)]
+    ailing: Ailing,
+    /// How often it was looked whether it helped.
+    #[serde(default)]
+    looks: u32,
 }
 
 impl Change {
@@ -171,36 +192,26 @@ impl Change {
         }
     }
 
-    /// Program and arguments of each command, if all of it can be run from here.
+    /// Program and arguments of each command, if it can be run from here: what a person does may only come after it.
     fn commands(&self) -> Option<Vec<Vec<String>>> {
-        let words = |step: &Step| match step {
-            Step::Run(words) => Some(words.clone()),
-            Step::Configure(_) | Step::ByHand(_) => None,
-        };
-        let all: Option<Vec<Vec<String>>> = self.steps().iter().map(words).collect();
-        all.filter(|commands| !commands.is_empty())
+        let (mut commands, mut by_hand) = (Vec::new(), false);
+        for step in self.steps() {
+            match step {
+                Step::Run(_) if by_hand => return None,
+                Step::Run(words) => commands.push(words.clone()),
+                Step::Configure(_) => return None,
+                Step::ByHand(_) => by_hand = true,
+            }
+        }
+        Some(commands).filter(|commands| !commands.is_empty())
     }
 
-    /// As a script for a person to run elsewhere.
-    pub fn script(&self) -> Option<String> {
-        let cure = self.cure()?;
-        let mut lines = vec![
-            "#!/bin/sh".to_owned(),
-            format!("# {}", self.matter),
-            format!("# {}", cure.title),
-            format!("# on {}; risk: {}", cure.on.as_ref().map_or("no target", TargetId::as_str), cure.risk.words()),
-        ];
-        if !cure.note.is_empty() {
-            lines.push(format!("# {}", cure.note));
-        }
-        let way_back = if self.undo { &cure.steps } else { &cure.undo };
-        lines.extend(way_back.iter().map(|step| format!("# way back: {}", step.shown())));
-        lines.push("set -e".to_owned());
-        lines.extend(self.steps().iter().map(|step| match step {
-            Step::Run(_) => step.shown(),
-            Step::Configure(_) | Step::ByHand(_) => format!("# {}", step.shown()),
-        }));
-        Some(lines.join("\n") + "\n")
+    /// What is left for a person once the commands ran.
+    fn left(&self) -> impl Iterator<Item = &str> {
+        self.steps().iter().filter_map(|step| match step {
+            Step::ByHand(what) => Some(what.as_str()),
+            Step::Run(_) | Step::Configure(_) => None,
+        })
     }
 }
 
@@ -219,6 +230,7 @@ pub fn open(model: &mut Model, cause: &Cause) -> Result<(), &'static str> {
         check: cause.found.check.id.to_owned(),
         subject: judged.subject.clone(),
         matter: judged.title.clone(),
+        reach: judged.reaches.iter().chain([&judged.subject]).cloned().collect(),
         cures: judged.cures.clone(),
         chosen: 0,
         undo: false,
@@ -226,6 +238,9 @@ pub fn open(model: &mut Model, cause: &Cause) -> Result<(), &'static str> {
         ran: Vec::new(),
         expected: Vec::new(),
         probes: BTreeSet::new(),
+        before: Settings::new(),
+        ailing: Ailing::new(),
+        looks: 0,
     });
     expect(model);
     Ok(())
@@ -283,7 +298,12 @@ pub fn obstacle(model: &Model) -> Option<&'static str> {
         return Some("it is over");
     }
     if change.cure().is_none_or(|cure| cure.on.is_none()) || change.commands().is_none() {
-        return Some("this is done by hand; copy it (y) or write it as a script (s)");
+        let is_typed = change.steps().iter().any(|step| matches!(step, Step::Configure(_)));
+        return Some(if is_typed {
+            "a switch is never changed from here; copy its lines (y) or write them to a file (s)"
+        } else {
+            "this is done by hand; copy it (y) or write it as a script (s)"
+        });
     }
     // What is known by a pasted answer cannot be reached from here.
     if change.cure().and_then(|cure| cure.on.as_ref()).is_some_and(|on| !model.targets.contains_key(on)) {
@@ -315,14 +335,14 @@ pub fn confirm(model: &mut Model, typed: &str) -> Vec<Effect> {
         model.screen.notice = Some((said, model.now));
         return Vec::new();
     }
+    if !matches!(model.targets.get(&target).map(|target| &target.connection), Some(Connection::Connected { .. })) {
+        model.screen.notice = Some((format!("nothing was done: {target} is not connected"), model.now));
+        return Vec::new();
+    }
     change.stage = Stage::ReadingAgain;
     change.ran.clear();
-    vec![read_again(change, target)]
-}
-
-fn read_again(change: &Change, target: TargetId) -> Effect {
     let probes = change.probes.iter().cloned().collect();
-    Effect::Change(ChangeAsked::ReadAgain { number: change.number, target, probes })
+    vec![Effect::Change(ChangeAsked::ReadAgain { number: change.number, target, probes, after: 0 })]
 }
 
 /// Opens the question for the way back of a change that is over.
@@ -335,11 +355,12 @@ pub fn open_undo(model: &mut Model) -> Result<(), &'static str> {
         return Err("nothing was changed that could be taken back");
     }
     if change.cure().is_none_or(|cure| cure.undo.is_empty()) {
-        return Err("there is no way back of this one");
+        return Err("there is no way back of this one; the remedy says why");
     }
     model.changes += 1;
     change.number = model.changes;
     change.undo = true;
+    change.looks = 0;
     change.stage = Stage::Asking;
     change.ran.clear();
     expect(model);
@@ -369,14 +390,7 @@ pub fn news(model: &mut Model, number: u64, at: Timestamp, news: ChangeNews) -> 
             }
         }
         (Stage::Applying, ChangeNews::Ran(ran)) => {
-            let failed = ran.iter().find(|one| !one.is_well()).map(|one| {
-                let how = match one.outcome {
-                    Outcome::Exit(status) => format!("ended with status {status}"),
-                    Outcome::TimedOut => "did not end in time; whether it took effect is not known".to_owned(),
-                    Outcome::Cut => "was cut off; whether it took effect is not known".to_owned(),
-                };
-                format!("`{}` {how}: {}", one.command, one.said)
-            });
+            let failed = change.failed(&ran);
             if let Some(change) = &mut model.change {
                 change.ran = ran;
             }
@@ -418,6 +432,14 @@ fn begin(model: &mut Model) -> Vec<Effect> {
     let Some(change) = &mut model.change else { return Vec::new() };
     let (Some(cure), Some(commands)) = (change.cure(), change.commands()) else { return Vec::new() };
     let Some(target) = cure.on.clone() else { return Vec::new() };
+    if !change.undo {
+        let (before, ailing) = (settings(model, &target), ailing(&model.diagnosed(), &target));
+        if let Some(change) = &mut model.change {
+            (change.before, change.ailing) = (before, ailing);
+        }
+    }
+    let Some(change) = &mut model.change else { return Vec::new() };
+    let Some(cure) = change.cure() else { return Vec::new() };
     let title = if change.undo { format!("take back: {}", cure.title) } else { cure.title.clone() };
     let asked = ChangeAsked::Run {
         number: change.number,
@@ -432,45 +454,41 @@ fn begin(model: &mut Model) -> Vec<Effect> {
     vec![Effect::Change(asked)]
 }
 
+/// All that is set on a target.
+fn settings(model: &Model, target: &TargetId) -> Settings {
+    let of = |entity: &Entity| {
+        let id = EntityId::new(target, entity.clone());
+        let readings = model.fabric.readings(&id).into_iter();
+        let set = readings.filter(|(attribute, _)| attribute.class() == Class::Setting);
+        let set: BTreeMap<_, _> = set.map(|(attribute, reading)| (attribute, reading.state.clone())).collect();
+        (!set.is_empty()).then_some((id, set))
+    };
+    model.fabric.entities(target).filter_map(of).collect()
+}
+
+/// Everything of the target is read: what a check needs to pass may be a thing that was not there before.
 fn verify(model: &mut Model) -> Vec<Effect> {
     let Some(change) = &mut model.change else { return Vec::new() };
+    let after = if change.looks == 0 { 0 } else { SERVICE_TAKES };
     change.stage = Stage::Verifying;
     let Some(target) = change.cure().and_then(|cure| cure.on.clone()) else { return Vec::new() };
-    vec![read_again(change, target)]
+    vec![Effect::Change(ChangeAsked::ReadAgain { number: change.number, target, probes: Vec::new(), after })]
 }
 
-/// Runs the checks again and says how it came out. A change that was taken back is verified by the matter being there
-/// again, as it was.
+/// Runs the checks again and says how it came out. A change that was taken back is verified by all settings being as they
+/// were.
 fn verified(model: &mut Model) -> Vec<Effect> {
     model.check();
-    let diagnosed = model.diagnosed();
     let Some(change) = &model.change else { return Vec::new() };
-    let (verdict, good) = judge(change, &diagnosed);
-    over(model, &verdict, good)
-}
-
-fn judge(change: &Change, diagnosed: &Diagnosed) -> (String, bool) {
-    let of_subject =
-        |id: &str| diagnosed.found.iter().find(|found| found.check.id == id && found.judged.subject == change.subject);
-    if change.undo {
-        return ("taken back: the state before is restored as far as the commands ended well".to_owned(), true);
-    }
-    let checks: Vec<String> = match change.cure() {
-        Some(cure) if !cure.verify.is_empty() => cure.verify.iter().map(ToString::to_string).collect(),
-        _ => vec![change.check.clone()],
-    };
-    for id in checks {
-        match of_subject(&id).map(|found| (found.judged.status, &found.judged.title)) {
-            Some((Status::Fail | Status::Warn, title)) => {
-                return (format!("applied, and {id} still says: {title}"), false);
-            }
-            Some((Status::Unknown, title)) => {
-                return (format!("applied; {id} cannot tell now: {title}"), false);
-            }
-            Some((Status::Pass | Status::Info, _)) | None => {}
+    let (verdict, good) = if change.undo { verdict::restored(model, change) } else { verdict::helped(model, change) };
+    let may_come = !change.undo && change.cure().is_some_and(|cure| cure.risk == Risk::RestartsService);
+    if !good && may_come && change.looks < MOST_LOOKS {
+        if let Some(change) = &mut model.change {
+            change.looks += 1;
         }
+        return verify(model);
     }
-    (format!("applied and verified: {} passes", change.check), true)
+    over(model, &verdict, good)
 }
 
 fn over(model: &mut Model, verdict: &str, good: bool) -> Vec<Effect> {

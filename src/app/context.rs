@@ -51,7 +51,7 @@ pub enum Context {
 
 impl Context {
     /// All contexts.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Global,
         Self::Tree,
         Self::Path,

@@ -43,7 +43,7 @@ fn take_in(model: &mut Model, message: Message) -> Vec<Effect> {
             model.now = model.now.max(at);
             tell_stale(model);
             diagnosis::judge(model);
-            let effects = healthy::keep(model);
+            let mut effects = healthy::keep(model);
             if model.screen.notice.as_ref().is_some_and(|(_, said)| at.duration_since(*said).as_secs() >= 5) {
                 model.screen.notice = None;
             }

@@ -1,25 +1,32 @@
 //! What changes a target, or reads it again just before and after that, on request: over a channel of its own, beside the
 //! batches. A request that nobody waits for any more is not served: what was given up is never done later.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use super::link::Link;
+use super::esxcli;
+use super::link::{BatchError, Link};
 use super::outlet::Outlet;
+use super::privilege::News;
 use super::rounds::{Sequence, round};
 use super::setback;
 use crate::app::change::{ChangeNews, Ran};
 use crate::fabric::{Outcome, Text};
 use crate::probe::Probe;
 use crate::probe::dialect::posix::quote;
+use crate::probe::privilege::PROBE as PRIVILEGE;
 
 /// How long one command that changes something may take.
 pub const COMMAND_DEADLINE: Duration = Duration::from_mins(1);
 
 /// How many requests may wait; there is one change at a time.
 pub const WAITING: usize = 1;
+
+/// A slow target gets so many batches to answer everything, as long as each of them brings something.
+const MOST_ROUNDS: usize = 4;
 
 /// The most that is kept of what a command printed, in characters.
 const SAID: usize = 400;
@@ -31,12 +38,37 @@ pub struct Request {
     pub what: What,
     /// Where the answer goes.
     pub reply: oneshot::Sender<ChangeNews>,
+    /// What ran so far: where the connection ends there is no answer, and this is known all the same.
+    pub progress: Progress,
+}
+
+/// Commands that ran; the last may have begun only.
+#[derive(Clone, Debug, Default)]
+pub struct Progress(Arc<Mutex<Vec<Ran>>>);
+
+impl Progress {
+    /// What ran so far.
+    pub fn so_far(&self) -> Vec<Ran> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn begins(&self, command: Text) {
+        let said = Text::new("the connection ended before the command did");
+        let ran = Ran { command, outcome: Outcome::Cut, said };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(ran);
+    }
+
+    fn ended(&self, outcome: Outcome, said: Text) {
+        if let Some(last) = self.0.lock().unwrap_or_else(PoisonError::into_inner).last_mut() {
+            (last.outcome, last.said) = (outcome, said);
+        }
+    }
 }
 
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// Read the probes of these names.
+    /// Read the probes of these names; all where none is named.
     ReadAgain(Vec<String>),
     /// Run these commands in order, until one fails.
     Run(Vec<Vec<String>>),
@@ -62,13 +94,18 @@ pub async fn serve<L: Link>(
     requests: &mut mpsc::Receiver<Request>,
 ) {
     loop {
-        let Some(Request { what, reply }) = requests.recv().await else { return std::future::pending().await };
+        let Some(Request { what, reply, progress }) = requests.recv().await else {
+            return std::future::pending().await;
+        };
         if reply.is_closed() {
             continue;
         }
         let news = match what {
             What::ReadAgain(names) => ChangeNews::ReadAgain(read_again(link, probes, &names, outlet, sequence).await),
-            What::Run(commands) => ChangeNews::Ran(run(link, &commands).await),
+            What::Run(commands) => {
+                run(link, &commands, &progress).await;
+                ChangeNews::Ran(progress.so_far())
+            }
         };
         let _ = reply.send(news);
     }
@@ -81,13 +118,29 @@ async fn read_again<L: Link>(
     outlet: &Outlet,
     sequence: &Sequence,
 ) -> Result<(), Text> {
-    let wanted: Vec<&Probe> = probes.iter().filter(|probe| names.iter().any(|name| name == probe.name)).collect();
-    if wanted.len() < names.len() {
-        return Err(Text::new("not all of what shows the state is read by this version"));
+    let is_wanted = |probe: &&Probe| names.is_empty() || names.iter().any(|name| name == probe.name);
+    let mut due: Vec<&Probe> = probes.iter().filter(is_wanted).collect();
+    // What a stream tells is told all the time, and what is known of the way of reading itself is found out with the next
+    // batch: neither is a probe's.
+    if due.is_empty() {
+        return Err(Text::new("nothing of what shows the state is read by this version"));
+    }
+    if names.is_empty() || names.iter().any(|name| [esxcli::PROBE, PRIVILEGE].contains(&name.as_str())) {
+        // What was found out about the way of reading may be another after a change, as after one that is asked for.
+        link.try_again();
     }
     let (sender, mut reports) = mpsc::channel(1);
     let reading = async {
-        let end = round(link, outlet.target(), sequence, wanted, &sender).await;
+        let mut rounds = 1;
+        let end = loop {
+            let end = round(link, outlet.target(), sequence, due.clone(), &sender).await;
+            let is_slow = matches!(end.result, Err(BatchError::TimedOut { begun: true, .. })) && !end.read.is_empty();
+            if !is_slow || rounds == MOST_ROUNDS {
+                break end;
+            }
+            rounds += 1;
+            due.retain(|probe| end.unread.contains(&probe.name));
+        };
         drop(sender);
         end
     };
@@ -97,6 +150,9 @@ async fn read_again<L: Link>(
         }
     };
     let (end, ()) = tokio::join!(reading, forwarding);
+    for News { report, .. } in link.news(outlet.target(), sequence) {
+        outlet.report(report).await;
+    }
     match end.result {
         Ok(()) if end.unread.is_empty() => Ok(()),
         Ok(()) => Err(Text::new(&format!("not read: {}", end.unread.join(", ")))),
@@ -104,10 +160,10 @@ async fn read_again<L: Link>(
     }
 }
 
-async fn run<L: Link>(link: &L, commands: &[Vec<String>]) -> Vec<Ran> {
-    let mut all = Vec::new();
+async fn run<L: Link>(link: &L, commands: &[Vec<String>], progress: &Progress) {
     for words in commands {
         let shown = words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
+        progress.begins(Text::new(&shown));
         let given = match timeout(COMMAND_DEADLINE, link.run(words)).await {
             Ok(Ok(given)) => given,
             Ok(Err(error)) => {
@@ -116,14 +172,12 @@ async fn run<L: Link>(link: &L, commands: &[Vec<String>]) -> Vec<Ran> {
             }
             Err(_) => Given { outcome: Outcome::TimedOut, stdout: Vec::new(), stderr: Vec::new() },
         };
-        let ran = Ran { command: Text::new(&shown), said: said(&given), outcome: given.outcome };
-        let goes_on = ran.is_well();
-        all.push(ran);
+        let goes_on = given.outcome == Outcome::Exit(0);
+        progress.ended(given.outcome.clone(), said(&given));
         if !goes_on {
             break;
         }
     }
-    all
 }
 
 /// What a command printed, in one line: standard error first.

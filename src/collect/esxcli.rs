@@ -33,7 +33,7 @@ pub const QUESTION: Source = Source {
 pub const DEADLINE: Duration = Duration::from_secs(12);
 
 /// The probe and source of the choice.
-const PROBE: &str = "esxi.command-line-tool";
+pub(super) const PROBE: &str = "esxi.command-line-tool";
 
 /// `esxcli` is markedly slower if it takes this long, and so many times as long as `localcli`.
 const SLOW: Duration = Duration::from_secs(3);

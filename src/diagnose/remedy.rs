@@ -86,6 +86,9 @@ pub struct Cure {
     pub verify: Vec<Cow<'static, str>>,
     /// What else must be known: that a setting is lost at the next start, that the file must be kept.
     pub note: String,
+    /// Why there is no way back, where there is none.
+    #[serde(default)]
+    pub final_because: String,
 }
 
 impl Cure {
@@ -104,6 +107,7 @@ impl Cure {
             undo: Vec::new(),
             rests_on: Vec::new(),
             verify: Vec::new(),
+            final_because: String::new(),
             note: String::new(),
         }
     }
@@ -121,6 +125,23 @@ impl Cure {
         self.undo = undo;
         self.rests_on = rests_on;
         self
+    }
+
+    /// Without a way back: why there is none, or none is needed. It may still rest on a state.
+    #[must_use]
+    pub fn without_undo(mut self, why: &str, rests_on: Vec<Basis>) -> Self {
+        why.clone_into(&mut self.final_because);
+        self.rests_on = rests_on;
+        self
+    }
+
+    /// Why there is no way back, in words.
+    pub fn no_undo(&self) -> &str {
+        match self.final_because.as_str() {
+            "" if self.on.is_none() => "what was done by hand is taken back by hand",
+            "" => "not known",
+            why => why,
+        }
     }
 
     /// With the checks that show that it helped.
@@ -148,8 +169,41 @@ impl Cure {
             title,
             commands: shown(&self.steps),
             risk: self.risk.words().to_owned(),
-            undo: shown(&self.undo).join("; "),
+            undo: match self.undo.as_slice() {
+                [] if self.final_because.is_empty() => String::new(),
+                [] => format!("none: {}", self.final_because),
+                undo => shown(undo).join("; "),
+            },
             verify: self.verify.iter().map(|check| format!("check {check}")).collect::<Vec<_>>().join(", "),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Whatever a target is called: a shell takes apart what is shown into the words that are meant.
+        #[test]
+        fn a_command_is_quoted_for_a_shell(words in prop::collection::vec("[^\\x00]{0,12}", 1..6)) {
+            let shown = Step::Run(words.clone()).shown();
+            prop_assert_eq!(shlex::split(&shown), Some(words));
+        }
+    }
+
+    #[test]
+    fn hostile_names_stay_one_word() {
+        let step = Step::run(&["ip", "link", "set", "dev", "x; reboot", "$(id)", "a'b\"c", "`id`", "", "*"]);
+        assert_eq!(step.shown(), r#"ip link set dev 'x; reboot' '$(id)' 'a'\''b"c' '`id`' '' '*'"#);
+    }
+
+    #[test]
+    fn without_a_way_back_a_document_says_why() {
+        let cure = Cure::by_hand("wait", vec![Step::ByHand("wait".to_owned())]);
+        assert_eq!(cure.document().undo, "");
+        assert_eq!(cure.without_undo("time passes", Vec::new()).document().undo, "none: time passes");
     }
 }

@@ -5,18 +5,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::settings;
 use crate::app::Message;
 use crate::app::change::{ChangeAsked, ChangeNews};
-use crate::collect::change::{COMMAND_DEADLINE, Request, What};
+use crate::collect::change::{COMMAND_DEADLINE, Progress, Request, What};
 use crate::fabric::{Text, Timestamp};
 use crate::probe::dialect::posix::quote;
 use crate::record::audit::{Audit, Entry};
 
-/// How long a target may take to be read again.
-const READ_DEADLINE: Duration = Duration::from_secs(100);
+/// How long a target may take to be read again: a slow host is asked in several batches.
+const READ_DEADLINE: Duration = Duration::from_mins(3);
 
 /// How long a target may take to end all commands of a change, beyond what each of them may.
 const GRACE: Duration = Duration::from_secs(5);
@@ -49,7 +49,10 @@ pub async fn step(
     messages: mpsc::Sender<Message>,
 ) {
     let (number, news) = match asked {
-        ChangeAsked::ReadAgain { number, probes, .. } => {
+        ChangeAsked::ReadAgain { number, probes, after, .. } => {
+            if after > 0 {
+                sleep(Duration::from_secs(after)).await;
+            }
             let names = probes.iter().map(ToString::to_string).collect();
             let answer = ask(What::ReadAgain(names), READ_DEADLINE, requests).await;
             (number, answer.unwrap_or_else(|why| ChangeNews::ReadAgain(Err(why))))
@@ -112,14 +115,20 @@ pub async fn step(
 async fn ask(what: What, deadline: Duration, requests: Option<mpsc::Sender<Request>>) -> Result<ChangeNews, Text> {
     let Some(requests) = requests else { return Err(Text::new("nothing can be run on this target")) };
     let (reply, answer) = oneshot::channel();
+    let (progress, is_run) = (Progress::default(), matches!(what, What::Run(_)));
     // Where one waits already nobody serves them: the target is not connected.
-    if requests.try_send(Request { what, reply }).is_err() {
+    if requests.try_send(Request { what, reply, progress: progress.clone() }).is_err() {
         return Err(Text::new("the target is not connected"));
     }
-    match timeout(deadline, answer).await {
-        Ok(Ok(news)) => Ok(news),
-        Ok(Err(_)) => Err(Text::new("the connection ended before the answer; what was done there is not known")),
-        Err(_) => Err(Text::new("no answer in time; what was done there is not known")),
+    let why = match timeout(deadline, answer).await {
+        Ok(Ok(news)) => return Ok(news),
+        Ok(Err(_)) => "the connection ended before the answer",
+        Err(_) => "no answer in time",
+    };
+    match progress.so_far() {
+        ran if !ran.is_empty() => Ok(ChangeNews::Ran(ran)),
+        _ if is_run => Err(Text::new(&format!("{why}, and before the first command began"))),
+        _ => Err(Text::new(why)),
     }
 }
 
@@ -131,4 +140,103 @@ fn noted(audit: Option<&Audit>, entry: &Entry<'_>) -> Result<(), Text> {
         let why = crate::collect::reason::reason(&error);
         Text::new(&format!("the audit log {} cannot be written: {why}", audit.path().display()))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+
+    use crate::app::change::script;
+    use crate::diagnose::check::all;
+    use crate::diagnose::remedy::{Cure, Risk, Step};
+    use crate::fabric::TargetId;
+
+    /// The shells that are here of those that targets have: dash and bash of guests, busybox of ESXi.
+    fn shells() -> Vec<Vec<&'static str>> {
+        let all = [vec!["sh"], vec!["dash"], vec!["bash", "--posix"], vec!["busybox", "ash"]];
+        let is_here = |words: &Vec<&str>| {
+            let mut command = Command::new(words[0]);
+            command.args(&words[1..]).args(["-c", "true"]).stdin(Stdio::null()).stderr(Stdio::null());
+            command.status().is_ok_and(|status| status.success())
+        };
+        all.into_iter().filter(is_here).collect()
+    }
+
+    fn said(shell: &[&str], arguments: &[&str], input: &str) -> (bool, String) {
+        let mut command = Command::new(shell[0]);
+        command.args(&shell[1..]).args(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it is here");
+        child.stdin.take().expect("it is piped").write_all(input.as_bytes()).expect("it reads");
+        let output = child.wait_with_output().expect("it ends");
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+    }
+
+    #[test]
+    fn every_script_is_one_for_every_shell() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut paths = Vec::new();
+        for check in all() {
+            let site = (check.samples.trouble)();
+            for judged in site.judge(check) {
+                for cure in &judged.cures {
+                    for undo in [false, true] {
+                        let text = script::of(&judged.title, cure, undo);
+                        if !text.starts_with("#!/bin/sh\n") {
+                            continue;
+                        }
+                        assert!(text.contains("\nset -eu\n") && text.contains("\n# risk: "), "{text}");
+                        let path = folder.path().join(format!("{}.sh", paths.len()));
+                        std::fs::write(&path, text).expect("it is written");
+                        paths.push(path.display().to_string());
+                    }
+                }
+            }
+        }
+        assert!(paths.len() > 200, "{} scripts", paths.len());
+        let shells = shells();
+        assert!(!shells.is_empty());
+        for shell in shells {
+            let whole = shell.iter().filter(|word| !word.starts_with('-')).copied().collect::<Vec<_>>().join(" ");
+            let mut arguments = vec!["-c", "for f; do $0 -n \"$f\" || exit 1; done", whole.as_str()];
+            arguments.extend(paths.iter().map(String::as_str));
+            assert_eq!(said(&["sh"], &arguments, ""), (true, String::new()), "{whole}");
+        }
+        let given = Command::new("shellcheck").args(["-s", "sh"]).args(&paths).output();
+        if let Ok(output) = given {
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        }
+    }
+
+    #[test]
+    fn hostile_words_reach_the_program_as_they_are() {
+        let words = ["$(echo no)", "`echo no`", "a'b\"c", "; echo no", "-n", "*", "", "two  blanks", "\u{202e}x"];
+        let command: Vec<&str> = ["printf", "<%s>\n"].into_iter().chain(words).collect();
+        let steps = vec![Step::run(&command)];
+        let cure = Cure::on(&TargetId::new("x\necho no"), "title\necho no", Risk::None, steps)
+            .without_undo("why\necho no", Vec::new())
+            .noting("note\r\necho no");
+        let text = script::of("matter\necho no", &cure, false);
+        let wanted = words.map(|word| format!("<{word}>\n")).concat();
+        for shell in shells() {
+            assert_eq!(said(&shell, &["-c", &text], ""), (true, wanted.clone()), "{shell:?}: {text}");
+        }
+    }
+
+    #[test]
+    fn what_a_person_does_stops_a_script_until_it_is_done() {
+        let steps =
+            vec![Step::run(&["echo", "one"]), Step::ByHand("look $(x)".to_owned()), Step::run(&["echo", "two"])];
+        let text = script::of("matter", &Cure::on(&TargetId::new("a"), "title", Risk::None, steps), false);
+        for shell in shells() {
+            let (ended_well, out) = said(&shell, &["-c", &text], "y\n");
+            assert!(ended_well && out.contains("by hand: look $(x)\n") && out.ends_with("two\n"), "{out}");
+            for answer in ["n\n", ""] {
+                let (ended_well, out) = said(&shell, &["-c", &text], answer);
+                assert!(!ended_well && out.starts_with("one\n") && !out.contains("two"), "{out}");
+            }
+        }
+    }
 }

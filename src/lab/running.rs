@@ -17,7 +17,7 @@ use tokio_util::task::TaskTracker;
 use super::delays::Delays;
 use super::fault::{self, FAULTS, Fault};
 use super::guest::clock::Clock;
-use super::machine::Machine;
+use super::machine::{Answer, Login, Machine};
 use super::scenario::{Happening, Scenario};
 use super::server::keys::{self, Credential, Entry};
 use super::server::logins::Served;
@@ -219,6 +219,14 @@ impl Lab {
     /// What a machine was asked to do since the lab began; `None` if there is none of this name.
     pub fn served(&self, name: &str) -> Option<Served> {
         self.hosts.iter().find(|host| host.machine().name() == name).map(|host| host.served())
+    }
+
+    /// What a machine answers to a command that somebody else gives as root, at the machine itself; `None` if there is none
+    /// of this name.
+    pub fn at_console(&self, name: &str, words: &[&str]) -> Option<Answer> {
+        let host = self.hosts.iter().find(|host| host.machine().name() == name)?;
+        let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+        Some(host.machine().run(&words, &Login { user: "root".to_owned(), is_root: true }))
     }
 
     /// Switches a fault of one machine on or off; false if there is no such fault or machine, or the machine is of a kind

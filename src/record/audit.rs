@@ -67,10 +67,16 @@ impl Audit {
         let line = Line { schema: SCHEMA, user: &self.user, process: std::process::id(), entry };
         let mut text = serde_json::to_string(&line)?;
         text.push('\n');
+        let is_new = !self.path.exists();
         let mut file = self.open()?;
         // One write: lines of two consoles do not mix.
         file.write_all(text.as_bytes())?;
-        file.sync_all()
+        file.sync_all()?;
+        // A new file is on the disk only once its folder knows it.
+        match self.path.parent().filter(|folder| is_new && !folder.as_os_str().is_empty()) {
+            Some(folder) => File::open(folder)?.sync_all(),
+            None => Ok(()),
+        }
     }
 
     fn open(&self) -> io::Result<File> {

@@ -79,7 +79,8 @@ pub(super) const EXPORT: Action = Action {
                 .collect::<String>()
         };
         let back = if change.undo { "-undo" } else { "" };
-        let name = format!("rdmascope-{}-{}{back}.sh", clean(&change.check), clean(change.subject.target.as_str()));
+        let (check, target) = (clean(&change.check), clean(change.subject.target.as_str()));
+        let name = format!("rdmascope-{check}-{target}{back}.{}", change.ending());
         vec![Effect::Change(ChangeAsked::Export { name, text })]
     },
 };

@@ -75,8 +75,8 @@ fn read_only_nothing_is_asked_of_the_outside() {
         panic!("no script")
     };
     assert_eq!(name, "rdmascope-host.pvrdma-ruleset-esx02.sh");
-    assert!(text.contains("\nset -e\nesxcli network firewall ruleset set -r pvrdma -e true\n"), "{text}");
-    assert!(text.contains("# way back: esxcli network firewall ruleset set -r pvrdma -e false\n"), "{text}");
+    assert!(text.contains("\nset -eu\nesxcli network firewall ruleset set -r pvrdma -e true\n"), "{text}");
+    assert!(text.contains("# undo: esxcli network firewall ruleset set -r pvrdma -e false\n"), "{text}");
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn only_the_name_of_the_target_confirms() {
         assert_eq!(stage(&model), Stage::Asking);
     }
     let effects = confirm(&mut model, "esx02");
-    let [Effect::Change(ChangeAsked::ReadAgain { number: 1, target, probes })] = &effects[..] else {
+    let [Effect::Change(ChangeAsked::ReadAgain { number: 1, target, probes, after: 0 })] = &effects[..] else {
         panic!("{effects:?}")
     };
     assert_eq!(target.as_str(), "esx02");
@@ -162,5 +162,86 @@ fn a_check_that_still_fails_is_no_success() {
     news(&mut model, 1, ChangeNews::ReadAgain(Ok(())));
     news(&mut model, 1, ran(0));
     news(&mut model, 1, ChangeNews::ReadAgain(Ok(())));
+    assert!(matches!(stage(&model), Stage::Over { verdict, good: false } if verdict.contains("still says")));
+}
+
+/// The commands of a remedy of which the second ended with its connection.
+#[test]
+fn what_was_done_and_what_was_not_is_told() {
+    let mut model = model(true);
+    let Some(change) = &mut model.change else { panic!("a change") };
+    let step = |word: &str| crate::diagnose::remedy::Step::run(&["esxcli", word]);
+    change.cures[0].steps = vec![step("one"), step("two"), step("three")];
+    confirm(&mut model, "esx02");
+    news(&mut model, 1, ChangeNews::ReadAgain(Ok(())));
+    let ran = |word: &str, outcome| Ran { command: Text::new(&format!("esxcli {word}")), outcome, said: Text::new("") };
+    let both = vec![ran("one", Outcome::Exit(0)), ran("two", Outcome::Cut)];
+    news(&mut model, 1, ChangeNews::Ran(both));
+    let Stage::Over { verdict, good: false } = stage(&model) else { panic!("{:?}", stage(&model)) };
+    assert_eq!(
+        verdict,
+        "`esxcli two` was cut off; whether it took effect is not known; done before it: `esxcli one`; not begun: `esxcli three`"
+    );
+    // What was done can be taken back.
+    act(&mut model, "undo-remedy");
+    assert!(model.change.as_ref().is_some_and(|change| change.undo && change.stage == Stage::Asking));
+}
+
+#[test]
+fn what_is_taken_back_and_is_not_as_before_says_so() {
+    let mut model = model(true);
+    confirm(&mut model, "esx02");
+    news(&mut model, 1, ChangeNews::ReadAgain(Ok(())));
+    news(&mut model, 1, ran(0));
+    read(&mut model, OPEN, 10);
+    news(&mut model, 1, ChangeNews::ReadAgain(Ok(())));
+    assert!(matches!(stage(&model), Stage::Over { good: true, .. }), "{:?}", stage(&model));
+    act(&mut model, "undo-remedy");
+    confirm(&mut model, "esx02");
+    news(&mut model, 2, ChangeNews::ReadAgain(Ok(())));
+    news(&mut model, 2, ran(0));
+    // The commands ended well, and the ruleset is open all the same.
+    news(&mut model, 2, ChangeNews::ReadAgain(Ok(())));
+    let Stage::Over { verdict, good: false } = stage(&model) else { panic!("{:?}", stage(&model)) };
+    assert!(verdict.starts_with("taken back, and one setting is not as before: "), "{verdict}");
+    assert!(verdict.contains("ruleset pvrdma enabled was no and is yes"), "{verdict}");
+}
+
+#[test]
+fn what_a_person_does_afterwards_is_left_and_nothing_runs_after_it() {
+    use crate::diagnose::remedy::Step;
+    let mut model = model(true);
+    let by_hand = || Step::ByHand("plug it in".to_owned());
+    let Some(change) = &mut model.change else { panic!("a change") };
+    change.cures[0].steps.push(by_hand());
+    assert!(super::obstacle(&model).is_none());
+    confirm(&mut model, "esx02");
+    news(&mut model, 1, ChangeNews::ReadAgain(Ok(())));
+    news(&mut model, 1, ran(0));
+    read(&mut model, OPEN, 10);
+    news(&mut model, 1, ChangeNews::ReadAgain(Ok(())));
+    let Stage::Over { verdict, good: true } = stage(&model) else { panic!("{:?}", stage(&model)) };
+    assert!(verdict.ends_with("; left to do by hand: plug it in"), "{verdict}");
+    let mut model = self::model(true);
+    let Some(change) = &mut model.change else { panic!("a change") };
+    change.cures[0].steps.insert(0, by_hand());
+    assert!(super::obstacle(&model).is_some_and(|why| why.contains("by hand")));
+}
+
+#[test]
+fn a_service_that_starts_anew_is_looked_at_again_for_a_while() {
+    let mut model = model(true);
+    let Some(change) = &mut model.change else { panic!("a change") };
+    change.cures[0].risk = crate::diagnose::remedy::Risk::RestartsService;
+    confirm(&mut model, "esx02");
+    news(&mut model, 1, ChangeNews::ReadAgain(Ok(())));
+    let mut effects = news(&mut model, 1, ran(0));
+    let mut waits = Vec::new();
+    while let [Effect::Change(ChangeAsked::ReadAgain { after, probes, .. })] = &effects[..] {
+        assert!(probes.is_empty(), "everything is read");
+        waits.push(*after);
+        effects = news(&mut model, 1, ChangeNews::ReadAgain(Ok(())));
+    }
+    assert!(waits[0] == 0 && waits[1..].iter().all(|wait| *wait == 10) && waits.len() == 7, "{waits:?}");
     assert!(matches!(stage(&model), Stage::Over { verdict, good: false } if verdict.contains("still says")));
 }

@@ -172,6 +172,13 @@ impl Judged {
         self
     }
 
+    /// With something else that helps, if there is anything.
+    #[must_use]
+    pub fn cured_by_some(mut self, cure: Option<Cure>) -> Self {
+        self.cures.extend(cure);
+        self
+    }
+
     /// On the way of these things: a symptom seen on one of them can come from here.
     #[must_use]
     pub fn reaching(mut self, things: impl IntoIterator<Item = EntityId>) -> Self {

@@ -2,6 +2,8 @@
 //! shows, and what helps. A check sees a [`Scene`] and says nothing where it does not apply.
 
 mod catalogue;
+#[cfg(test)]
+mod cure_tests;
 mod examination;
 mod gpu;
 mod guest;

@@ -7,15 +7,12 @@ use super::hosts::{CONNECTX_VF, GPU, HCA, VIRTUAL_FUNCTIONS};
 use super::state::{Function, Release};
 
 /// The functions of the PCI bus that a host has.
-pub(super) fn functions(
-    index: usize,
-    release: Release,
-    in_passthrough: bool,
-    pending: bool,
-    gives_gpu: bool,
-) -> Vec<Function> {
+/// (`given` and `gpu` say of each function that may be given away whether it is so from the next start on, and now.)
+pub(super) fn functions(index: usize, release: Release, given: [(bool, bool); 2], gpu: (bool, bool)) -> Vec<Function> {
     const KERNEL: (&str, &str) = ("VMkernel", "VMkernel");
     const GIVEN: (&str, &str) = ("VM Passthru", "VM Passthru");
+    let owner = |given: bool| if given { "VM Passthru" } else { "VMkernel" };
+    let owners = |(next, now): (bool, bool)| (owner(next), owner(now));
     // Up to 7.0 the list names what the VMkernel made of a function; 8.0 leaves that empty.
     let named = |name: &str| if release == Release::Seven { name.to_owned() } else { String::new() };
     let plain = |at, words, ids, class, module| Function {
@@ -69,17 +66,9 @@ pub(super) fn functions(
     }
     all.push(bridge(0x5d, 0));
     for (place, &at) in HCA.iter().enumerate() {
-        let given = in_passthrough;
-        let later = place == 1 && pending;
         all.push(Function {
             name: named(if place == 0 { "vmnic2" } else { "vmnic3" }),
-            owners: if given {
-                GIVEN
-            } else if later {
-                ("VM Passthru", "VMkernel")
-            } else {
-                KERNEL
-            },
+            owners: owners(given[place]),
             capable: true,
             slot: Some(3),
             parent: Some((0x5d, 0, 0)),
@@ -88,11 +77,11 @@ pub(super) fn functions(
                 ("Mellanox Technologies", "MT28908 Family [ConnectX-6]"),
                 [0x15b3, 0x101b, 0x15b3, 0x0006],
                 (0x200, "Ethernet controller"),
-                Some(if given { "pciPassthru" } else { "nmlx5_core" }),
+                Some(if given[place].1 { "pciPassthru" } else { "nmlx5_core" }),
             )
         });
     }
-    for number in 0..if in_passthrough { 0 } else { VIRTUAL_FUNCTIONS } {
+    for number in 0..if given[0].1 { 0 } else { VIRTUAL_FUNCTIONS } {
         all.push(Function {
             // The bus stands there as a decimal number.
             name: named(&format!("PF_0.94.0_VF_{number}")),
@@ -125,7 +114,7 @@ pub(super) fn functions(
     if index == 0 {
         all.push(bridge(0xae, 0));
         all.push(Function {
-            owners: if gives_gpu { GIVEN } else { KERNEL },
+            owners: owners(gpu),
             capable: true,
             slot: Some(7),
             parent: Some((0xae, 0, 0)),
@@ -134,7 +123,7 @@ pub(super) fn functions(
                 ("NVIDIA Corporation", "GA100 [A100 PCIe 40GB]"),
                 [0x10de, 0x20f1, 0x10de, 0x145f],
                 (0x302, "3D controller"),
-                gives_gpu.then_some("pciPassthru"),
+                gpu.1.then_some("pciPassthru"),
             )
         });
     }

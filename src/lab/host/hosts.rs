@@ -9,6 +9,7 @@ use super::super::guest::Identity;
 use super::super::guest::load::mix;
 use super::super::guest::state::uuid;
 use super::super::machine::HostTrouble;
+use super::administered::Administered;
 use super::cables::Cable;
 use super::functions::functions;
 use super::state::{Carried, Dcb, Module, Port, Release, State, Uplink, Vmknic};
@@ -47,6 +48,8 @@ pub struct Cluster {
     pub pvrdma: Vec<Identity>,
     /// What each host suffers.
     pub troubles: [BTreeSet<HostTrouble>; 2],
+    /// What somebody set on each host.
+    pub administered: [Administered; 2],
     /// What the cable of each host's RDMA uplink leads to.
     pub cables: [Cable; 2],
     /// True if the second host has a VM whose configuration somebody edited by hand.
@@ -56,7 +59,14 @@ pub struct Cluster {
 impl Cluster {
     /// The hosts of this seed. `pvrdma` are the guests with PVRDMA: the first is on the first host, the second on the second.
     pub fn new(seed: u64, pvrdma: Vec<Identity>) -> Self {
-        Self { seed, pvrdma, troubles: [BTreeSet::new(), BTreeSet::new()], cables: [Cable::Sound; 2], edited: true }
+        Self {
+            seed,
+            pvrdma,
+            troubles: [BTreeSet::new(), BTreeSet::new()],
+            administered: [Administered::default(), Administered::default()],
+            cables: [Cable::Sound; 2],
+            edited: true,
+        }
     }
 
     /// A host as it is now.
@@ -68,6 +78,14 @@ impl Cluster {
         // Whoever takes a VM in here has no RDMA: its driver for RDMA is switched off.
         let receives = peers.contains(&HostTrouble::VmMoved);
         let in_passthrough = suffers(HostTrouble::HcaPassthrough);
+        let administered = &self.administered[index];
+        // Whether a function is given away from the next start on, and now.
+        let given: [(bool, bool); 2] = [0, 1].map(|place: usize| {
+            let waits = suffers(HostTrouble::RebootPending) && place == 1;
+            administered.given(HCA[place], (in_passthrough || waits, in_passthrough))
+        });
+        let gives_gpu = !suffers(HostTrouble::GpuNotGiven);
+        let gpu = administered.given(GPU, (gives_gpu, gives_gpu));
         let two_uplinks = suffers(HostTrouble::TwoUplinks) && !in_passthrough;
         let release = if index == 0 { Release::Seven } else { Release::Eight };
         let seed = mix(self.seed, 900 + index as u64);
@@ -86,6 +104,8 @@ impl Cluster {
             driver_version,
             firmware,
             mac: format!("0c:42:a1:7c:2{index}:{:02x}", 0x10 + place),
+            enabled: true,
+            pause: (false, false),
             up,
             speed: 100_000,
             mtu: if place == 0 || two_uplinks { 9000 } else { 1500 },
@@ -101,6 +121,8 @@ impl Cluster {
             driver_version: if release == Release::Seven { "1.7.1.35" } else { "1.18.2.0" },
             firmware: "0x800007b6, 1.1197.0",
             mac: format!("e4:43:4b:10:0{index}:{:02x}", 0x20 + place),
+            enabled: true,
+            pause: (false, false),
             up: place == 0,
             speed: 10_000,
             mtu: 1500,
@@ -110,49 +132,61 @@ impl Cluster {
             virtual_functions: 0,
         };
         let mut uplinks = vec![intel(0), intel(1)];
-        if !in_passthrough {
-            uplinks.extend([hca(0, !suffers(HostTrouble::UplinkDown)), hca(1, two_uplinks)]);
+        if !given[0].1 {
+            uplinks.push(hca(0, !suffers(HostTrouble::UplinkDown)));
+        }
+        if !given[1].1 {
+            uplinks.push(hca(1, two_uplinks));
         }
         let mut dvs_uplinks = Vec::new();
-        if !in_passthrough {
+        // An adapter that comes back is an uplink of nothing until somebody makes it one.
+        if !in_passthrough && !given[0].1 {
             dvs_uplinks.push("vmnic2");
         }
-        if two_uplinks {
+        if two_uplinks && !given[1].1 {
             dvs_uplinks.push("vmnic3");
         }
         let vms = self.vms(index, seed, &host_uuid);
         let ports = ports(&vms, &dvs_uplinks, suffers(HostTrouble::VlanMismatch), &uplinks);
-        let mut passthrough = Vec::new();
-        if in_passthrough {
-            passthrough.extend(HCA);
-        }
-        if suffers(HostTrouble::RebootPending) && !in_passthrough {
-            passthrough.push(HCA[1]);
-        }
-        let gives_gpu = !suffers(HostTrouble::GpuNotGiven);
-        if index == 0 && gives_gpu {
+        let mut passthrough: Vec<_> =
+            HCA.into_iter().zip(given).filter(|(_, (next, _))| *next).map(|(at, _)| at).collect();
+        if index == 0 && gpu.0 {
             passthrough.push(GPU);
         }
-        State {
+        let mut state = State {
             name: if index == 0 { "esx01" } else { "esx02" },
             release,
             uuid: host_uuid,
             seed,
-            functions: functions(index, release, in_passthrough, suffers(HostTrouble::RebootPending), gives_gpu),
+            functions: functions(index, release, given, gpu),
             uplinks,
             dvs_uplinks,
             ports,
             vmknics: vmknics(index),
             modules: modules(release, driver_version, !receives, suffers(HostTrouble::ParameterDiffers)),
-            tagged: if suffers(HostTrouble::VmknicUntagged) { "" } else { "vmk1" },
-            ruleset_open: !suffers(HostTrouble::RulesetClosed),
-            acs_unchecked: (suffers(HostTrouble::RebootPending), false),
+            tagged: if suffers(HostTrouble::VmknicUntagged) { "" } else { "vmk1" }.to_owned(),
+            rulesets: [
+                ("sshServer", true),
+                ("vMotion", true),
+                ("nfsClient", false),
+                ("pvrdma", !suffers(HostTrouble::RulesetClosed)),
+                ("ntpClient", true),
+            ],
+            kernel: [
+                ("disableACSCheck", (suffers(HostTrouble::RebootPending), false)),
+                ("enableACSCheckForRP", (false, false)),
+                ("execInstalledOnly", (false, false)),
+                ("netNetqueueEnabled", (true, true)),
+                ("iovDisableIR", (false, false)),
+            ],
             passthrough,
             vms,
             hostd_dead: suffers(HostTrouble::HostdDead),
             troubles: troubles.iter().copied().collect(),
             carried: Carried::default(),
-        }
+        };
+        administered.apply(&mut state);
+        state
     }
 
     fn vms(&self, index: usize, seed: u64, host_uuid: &str) -> Vec<Vm> {
@@ -220,6 +254,7 @@ fn vmknics(index: usize) -> Vec<Vmknic> {
             mac: format!("e4:43:4b:10:0{index}:20"),
             address: format!("10.20.0.{}", 101 + index),
             mtu: 1500,
+            enabled: true,
             port: None,
         },
         Vmknic {
@@ -227,6 +262,7 @@ fn vmknics(index: usize) -> Vec<Vmknic> {
             mac: format!("00:50:56:6a:1c:{:02x}", 0x40 + index),
             address: format!("192.168.100.{}", 101 + index),
             mtu: 9000,
+            enabled: true,
             port: Some(10),
         },
     ]

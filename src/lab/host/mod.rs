@@ -8,6 +8,7 @@
     reason = "an answer is made once a command, and the text reads as it is printed"
 )]
 
+mod administered;
 mod change;
 mod esxcli;
 mod files;
@@ -344,7 +345,7 @@ impl Machine for Host {
 
     fn run(&self, argv: &[String], login: &Login) -> Answer {
         let words: Vec<&str> = argv.iter().map(String::as_str).collect();
-        let (state, changed) = (self.state(), self.change(&words));
+        let (state, changed) = (self.state(), self.change(&words, login));
         let program = argv.first().map(String::as_str).unwrap_or_default();
         let mut answer = match changed.or_else(|| self.say(&state, argv, login)) {
             Some(Ok(stdout)) => Answer { stdout, ..Answer::default() },
@@ -382,11 +383,15 @@ impl Machine for Host {
                     let troubles = &mut shared.cluster.troubles[self.index];
                     troubles.remove(&HostTrouble::HostdDead);
                     troubles.remove(&HostTrouble::RebootPending);
+                    shared.cluster.administered[self.index].reboot();
                     shared.note(now);
                 }
                 return;
             }
         };
+        // What somebody set against it meanwhile is no longer so. A VM that moves concerns the other host.
+        let of = if trouble == HostTrouble::VmMoved { 1 - self.index } else { self.index };
+        shared.cluster.administered[of].forget(trouble);
         let troubles = &mut shared.cluster.troubles[self.index];
         if on {
             troubles.insert(trouble);

@@ -86,6 +86,10 @@ pub struct Uplink {
     pub firmware: &'static str,
     /// Hardware address.
     pub mac: String,
+    /// True unless it is switched off.
+    pub enabled: bool,
+    /// Whether pause frames are honoured and sent.
+    pub pause: (bool, bool),
     /// True if it has a link.
     pub up: bool,
     /// Mbit/s with a link.
@@ -148,6 +152,8 @@ pub struct Vmknic {
     pub address: String,
     /// MTU.
     pub mtu: u32,
+    /// True unless it is disabled.
+    pub enabled: bool,
     /// Its port on the distributed switch; `None` on the standard one.
     pub port: Option<u32>,
 }
@@ -210,11 +216,11 @@ pub struct State {
     /// Modules.
     pub modules: Vec<Module>,
     /// `Net.PVRDMAVmknic`.
-    pub tagged: &'static str,
-    /// True if ruleset `pvrdma` is open.
-    pub ruleset_open: bool,
-    /// `disableACSCheck`: configured and in force.
-    pub acs_unchecked: (bool, bool),
+    pub tagged: String,
+    /// Rulesets of the firewall: whether they are open.
+    pub rulesets: [(&'static str, bool); 5],
+    /// Settings of the VMkernel that are a yes or a no: configured and in force.
+    pub kernel: [(&'static str, (bool, bool)); 5],
     /// Functions for which passthrough is enabled, whether it is in force or not.
     pub passthrough: Vec<(u8, u8, u8)>,
     /// Registered VMs, by their number.
@@ -242,12 +248,20 @@ impl State {
     /// uplink with an RDMA device has a link. Otherwise it goes as TCP, where it goes at all.
     pub fn carries_rdma(&self) -> bool {
         let able = |name: &&'static str| self.uplink(name).is_some_and(|uplink| uplink.up && uplink.rdma.is_some());
-        !self.tagged.is_empty() && self.ruleset_open && self.dvs_uplinks.len() == 1 && self.dvs_uplinks.iter().all(able)
+        let mut on_switch = self.vmknics.iter().filter(|vmknic| vmknic.port.is_some() && vmknic.enabled);
+        let is_tagged = on_switch.any(|vmknic| vmknic.name == self.tagged);
+        let is_open = self.rulesets.contains(&("pvrdma", true));
+        is_tagged && is_open && self.dvs_uplinks.len() == 1 && self.dvs_uplinks.iter().all(able)
     }
 
     /// True if the distributed switch has an uplink with a link.
     pub fn is_linked(&self) -> bool {
         self.dvs_uplinks.iter().any(|name| self.uplink(name).is_some_and(|uplink| uplink.up))
+    }
+
+    /// A setting of the VMkernel: configured and in force.
+    pub fn kernel(&self, name: &str) -> (bool, bool) {
+        self.kernel.iter().find(|(known, _)| *known == name).map_or((false, false), |(_, values)| *values)
     }
 
     /// The module of this name.

@@ -327,3 +327,142 @@ fn counters_tell_rdma_from_tcp_and_never_go_back() {
     at(30);
     assert!(sent() > rdma);
 }
+
+/// What an administrator sets, and what a later read shows of it: command, read, what stands there before and afterwards, and
+/// the command that takes it back.
+const SET: &[(&str, &str, &str, &str, &str)] = &[
+    (
+        "esxcli network firewall ruleset set -r pvrdma -e false",
+        "esxcli network firewall ruleset list -r pvrdma",
+        "true",
+        "false",
+        "esxcli network firewall ruleset set -r pvrdma -e true",
+    ),
+    (
+        "esxcli system settings advanced set -o /Net/PVRDMAVmknic -d",
+        "esxcli system settings advanced list -o /Net/PVRDMAVmknic",
+        "String Value: vmk1\n",
+        "   String Value:\n",
+        "esxcli system settings advanced set -o /Net/PVRDMAVmknic -s vmk1",
+    ),
+    (
+        "esxcli system settings kernel set -s disableACSCheck -v TRUE",
+        "esxcli system settings kernel list -o disableACSCheck",
+        "Bool  FALSE       FALSE",
+        "Bool  TRUE        FALSE",
+        "esxcli system settings kernel set -s disableACSCheck -v FALSE",
+    ),
+    (
+        "esxcli system module parameters set -m nmlx5_rdma -p 'pcp_force=4'",
+        "esxcfg-module -g nmlx5_rdma",
+        "'pcp_force=3 dscp_force=26'",
+        "'pcp_force=4'",
+        "esxcli system module parameters set -m nmlx5_rdma -p 'pcp_force=3 dscp_force=26'",
+    ),
+    (
+        "esxcli network nic down -n vmnic2",
+        "esxcli network nic list",
+        "nmlx5_core  Up            Up           100000",
+        "nmlx5_core  Down          Down              0",
+        "esxcli network nic up -n vmnic2",
+    ),
+    (
+        "esxcli network nic pauseParams set -n vmnic2 -r true -t false",
+        "esxcli network nic get -n vmnic2",
+        "Pause RX: false",
+        "Pause RX: true",
+        "esxcli network nic pauseParams set -n vmnic2 -r false -t false",
+    ),
+    (
+        "esxcli network ip interface set -i vmk1 -m 1500",
+        "esxcli network ip interface list",
+        "MTU: 9000",
+        "MTU: 1500",
+        "esxcli network ip interface set -i vmk1 -m 9000",
+    ),
+    ("vmkload_mod -u nmlx5_rdma", "esxcli rdma device list", "vmrdma0", "", "esxcli system module load -m nmlx5_rdma"),
+];
+
+#[test]
+fn what_is_set_is_shown_and_taken_back_without_a_trace() {
+    let pair = Pair::new();
+    for index in 0..2 {
+        for (set, read, before, after, back) in SET {
+            let all: Vec<String> = LINES.iter().map(|line| pair.says(index, line)).collect();
+            assert!(pair.says(index, read).contains(before), "{read}: {}", pair.says(index, read));
+            pair.says(index, set);
+            let shown = pair.says(index, read);
+            assert!(shown.contains(after) && shown != all[0], "{set}: {shown}");
+            assert!(!before.ends_with('0') || !shown.contains(before), "{set}: {shown}");
+            pair.says(index, back);
+            for (line, before) in LINES.iter().zip(&all) {
+                assert_eq!(&pair.says(index, line), before, "{set}, {back}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_is_refused_and_changes_nothing() {
+    let pair = Pair::new();
+    let all: Vec<String> = LINES.iter().map(|line| pair.says(0, line)).collect();
+    for (line, words) in [
+        ("esxcli network firewall ruleset set -r nope -e true", "Ruleset with id nope not found"),
+        ("esxcli network firewall ruleset set -r pvrdma", "Missing required parameter -e|--enabled"),
+        ("esxcli network firewall ruleset set -r pvrdma -e perhaps", "Invalid boolean value perhaps"),
+        ("esxcli system settings advanced set -o /Net/Nope -s x", "Unable to find option /Net/Nope"),
+        ("esxcli system settings kernel set -s nope -v TRUE", "Invalid Key: nope"),
+        ("esxcli system module set -m nope -e true", "Unable to find module nope"),
+        ("esxcli system module load -m nmlx4_core", "Module nmlx4_core is disabled, use force to override"),
+        ("esxcli system module load -m nmlx5_core", "Busy"),
+        (
+            "esxcli system module parameters set -m nmlx5_rdma -p 'pcp_farce=3'",
+            "the following params are invalid: pcp_farce",
+        ),
+        ("esxcli network nic down -n vmnic9", "Unable to find NIC vmnic9"),
+        ("esxcli network ip interface set -i vmk9 -e true", "Invalid vmknic specified: vmk9"),
+        ("esxcli network ip interface set -i vmk1 -m 99999", "Unable to set MTU to 99999"),
+        (
+            "esxcli hardware pci pcipassthru set -d 0000:5e:00.0 -e false",
+            "Unable to configure the PCI device: Device owner is already configured to vmkernel.",
+        ),
+        ("esxcli hardware pci pcipassthru set -d 0000:00:1f.0 -e true", "Unable to find PCI device 0000:00:1f.0"),
+        ("vmkload_mod -u nope", "Can not remove module nope"),
+    ] {
+        let answer = pair.run(0, line);
+        assert!(answer.status == 1 && [answer.stdout, answer.stderr].concat().contains(words), "{line}");
+    }
+    let words = shlex::split("esxcli network firewall ruleset set -r pvrdma -e false").expect("words");
+    let answer = pair.hosts[1].run(&words, &Login { user: "lab".to_owned(), is_root: false });
+    assert_eq!((answer.status, answer.stderr.as_str()), (1, "Permission to perform this operation was denied.\n"));
+    pair.suffer(0, HostTrouble::HostdDead, true);
+    assert_eq!(pair.run(0, "esxcli network firewall ruleset set -r pvrdma -e false").status, 1);
+    assert!(pair.says(0, "/etc/init.d/hostd restart").ends_with("hostd started.\n"));
+    for (line, before) in LINES.iter().zip(&all) {
+        assert_eq!(&pair.says(0, line), before, "{line}");
+    }
+}
+
+#[test]
+fn what_waits_comes_into_force_with_the_next_start() {
+    let pair = Pair::new();
+    let list = |pair: &Pair| pair.says(0, "esxcli hardware pci list");
+    // It is the uplink of a switch: it cannot go at once.
+    pair.says(0, "esxcli hardware pci pcipassthru set -d 0000:5e:00.0 -e true -a");
+    pair.says(0, "esxcli system settings kernel set -s disableACSCheck -v TRUE");
+    pair.says(0, "esxcli system module set -m nmlx5_rdma -e false");
+    assert!(list(&pair).contains("Configured Owner: VM Passthru\n   Current Owner: VMkernel\n"), "{}", list(&pair));
+    let kernel = "esxcli system settings kernel list -o disableACSCheck";
+    assert!(pair.says(0, kernel).contains("Bool  TRUE        FALSE"));
+    let module = |pair: &Pair| {
+        let list = pair.says(0, "esxcli system module list");
+        let row = list.lines().find(|line| line.starts_with("nmlx5_rdma")).expect("a row");
+        row.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(module(&pair), ["true", "false"]);
+    pair.hosts[0].suffer(Trouble::Reboot, true);
+    assert!(!list(&pair).contains("Configured Owner: VM Passthru\n   Current Owner: VMkernel\n"), "{}", list(&pair));
+    assert!(pair.says(0, kernel).contains("Bool  TRUE        TRUE"));
+    assert_eq!(module(&pair), ["false", "false"]);
+    assert!(!pair.says(0, "esxcli network nic list").contains("vmnic2"));
+}

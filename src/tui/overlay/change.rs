@@ -10,6 +10,7 @@ use ratatui::widgets::Paragraph;
 use super::super::paint::{Paint, wrap};
 use crate::app::change::{self, Change, Stage};
 use crate::app::model::Model;
+use crate::diagnose::remedy::Step;
 use crate::fabric::TargetId;
 
 /// Draws the overlay.
@@ -43,14 +44,17 @@ fn lines<'a>(model: &Model, change: &Change, paint: Paint<'_>, room: usize) -> V
     say(&format!("on     {}", cure.on.as_ref().map_or("no target: by hand", TargetId::as_str)), theme.text);
     say(&format!("risk   {}", cure.risk.words()), theme.text);
     for step in change.steps() {
-        say(&format!("run    {}", step.shown()), theme.text);
+        match step {
+            Step::ByHand(what) => say(&format!("hand   {what}"), theme.text),
+            Step::Configure(line) => say(&format!("type   {line}"), theme.text),
+            Step::Run(_) => say(&format!("run    {}", step.shown()), theme.text),
+        }
     }
     if !change.undo {
-        let back = if cure.undo.is_empty() { &[][..] } else { &cure.undo[..] };
-        if back.is_empty() {
-            say("undo   none is known", theme.dim);
+        if cure.undo.is_empty() {
+            say(&format!("undo   none: {}", cure.no_undo()), theme.dim);
         }
-        for step in back {
+        for step in &cure.undo {
             say(&format!("undo   {}", step.shown()), theme.dim);
         }
         let checks: Vec<&str> = cure.verify.iter().map(AsRef::as_ref).collect();

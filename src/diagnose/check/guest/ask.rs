@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use crate::diagnose::check::{DeviceKind, Judged, Lack, Port, Reached, Scene};
-use crate::diagnose::remedy::Step;
+use crate::diagnose::remedy::{Cure, Step};
 use crate::fabric::{Attribute, Entity, EntityId, Gid, GidType, PortState, State, TargetId, Text, Value};
 
 /// RDMA ports of all guests.
@@ -329,6 +329,12 @@ pub fn lasting(scene: &Scene<'_>, netdev: &EntityId, setting: Lasting<'_>) -> Ve
     let mut steps = vec![Step::ByHand(format!("in {file}: {line}"))];
     steps.extend(apply.map(|words| Step::run(&words)));
     steps
+}
+
+/// The remedy that makes a setting last; none where the files do not tell which tool sets it.
+pub fn make_last(steps: Vec<Step>, verified: &[&'static str]) -> Option<Cure> {
+    let cure = Cure::by_hand("Then make it last", steps).verified_by(verified);
+    (!cure.steps.is_empty()).then_some(cure)
 }
 
 /// A setting that is to last.

@@ -43,6 +43,7 @@ fn judge_device(scene: &Scene<'_>, device: &EntityId) -> Option<Judged> {
             .shown(device, Attribute::VerbsNode, format!("the kernel calls it {verbs}"))
             .cured_by(
                 Cure::on(guest, "Let udev make the nodes", Risk::None, ask::run(&["udevadm", "trigger", "--subsystem-match=infiniband_verbs"]))
+                    .without_undo("nothing is set: udev makes the nodes that its rules name", vec![(device.clone(), Attribute::VerbsNode)])
                     .verified_by(&["guest.device-nodes"])
                     .noting("in a container the node is passed in when the container is made: --device=/dev/infiniband"),
             )

@@ -110,6 +110,7 @@ fn renew(scene: &Scene<'_>, port: &Port) -> Cure {
             Risk::DisruptsRdma,
             vec![set("down"), set("up")],
         )
+        .without_undo("the interface is up at the end, as it was before", Vec::new())
         .noting("connections over this interface break, also an SSH session that runs over it; IPv6 addresses set by hand are lost"),
     };
     cure.verified_by(&["guest.gid-table"])

@@ -73,10 +73,12 @@ fn judge_process(scene: &Scene<'_>, id: &EntityId, command: &str) -> Judged {
     let folder = format!("/etc/systemd/system/{service}.service.d");
     let file = format!("{folder}/90-rdma-memlock.conf");
     let write = format!("printf '[Service]\\nLimitMEMLOCK=infinity\\n' > {file}");
+    // A file of that name that is there already is somebody's work.
+    let write = format!("set -C; {write}");
     let again = || [Step::run(&["systemctl", "daemon-reload"]), Step::run(&["systemctl", "restart", service])];
     let mut steps = vec![Step::run(&["mkdir", "-p", &folder]), Step::run(&["sh", "-c", &write])];
     steps.extend(again());
-    let mut undo = vec![Step::run(&["rm", "-f", &file])];
+    let mut undo = vec![Step::run(&["rm", "-f", &file]), Step::run(&["rmdir", "--ignore-fail-on-non-empty", &folder])];
     undo.extend(again());
     let mut judged = judged.shown(id, Attribute::MemlockSoft, format!("soft limit of {command}: {limit}"));
     if let Some(hard) = scene.count(id, Attribute::MemlockHard) {

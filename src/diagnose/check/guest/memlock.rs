@@ -90,8 +90,7 @@ fn judge_guest(scene: &Scene<'_>, guest: &TargetId) -> Judged {
             );
         }
     }
-    let write =
-        "printf '* soft memlock unlimited\\n* hard memlock unlimited\\n' > /etc/security/limits.d/90-rdma-memlock.conf";
+    let write = "set -C; printf '* soft memlock unlimited\\n* hard memlock unlimited\\n' > /etc/security/limits.d/90-rdma-memlock.conf";
     judged.cured_by(
         Cure::on(guest, "Lift the limit for all logins", Risk::None, vec![Step::run(&["sh", "-c", write])])
             .undone_by(

@@ -63,14 +63,9 @@ fn judge_pair(scene: &Scene<'_>, pair: &Facing) -> Option<Judged> {
     } else {
         "the port group, the switch and the uplink must carry it too"
     };
-    let mut cure = Cure::on(
-        &small.target,
-        "Raise the MTU of the smaller side",
-        Risk::DisruptsRdma,
-        [set(large_mtu), lasting].concat(),
-    )
-    .undone_by(set(small_mtu), vec![(small.clone(), Attribute::Mtu)])
-    .verified_by(&["guest.mtu-pair"]);
+    let mut cure = Cure::on(&small.target, "Raise the MTU of the smaller side", Risk::DisruptsRdma, set(large_mtu))
+        .undone_by(set(small_mtu), vec![(small.clone(), Attribute::Mtu)])
+        .verified_by(&["guest.mtu-pair"]);
     cure = cure.noting(note);
     Some(
         Judged::warn(
@@ -86,6 +81,7 @@ fn judge_pair(scene: &Scene<'_>, pair: &Facing) -> Option<Judged> {
         .shown(one, Attribute::Mtu, format!("{}: {} has {first}", one.target, one.entity.name()))
         .shown(other, Attribute::Mtu, format!("{}: {} has {second}", other.target, other.entity.name()))
         .cured_by(cure)
+        .cured_by_some(ask::make_last(lasting, &["guest.mtu-persistence"]))
         .reaching(pair.here(scene)),
     )
 }
@@ -112,10 +108,9 @@ mod tests {
         let cure = &warned.cures[0];
         assert_eq!(cure.on.as_ref().map(crate::fabric::TargetId::as_str), Some("pv-b"));
         let shown = |steps: &[Step]| steps.iter().map(Step::shown).collect::<Vec<_>>();
-        assert_eq!(
-            shown(&cure.steps),
-            ["ip link set dev ens192 mtu 9000", "by hand: in /etc/network/interfaces: mtu 9000 (under iface ens192)"]
-        );
+        assert_eq!(shown(&cure.steps), ["ip link set dev ens192 mtu 9000"]);
+        let lasting = "by hand: in /etc/network/interfaces: mtu 9000 (under iface ens192)";
+        assert_eq!(shown(&warned.cures[1].steps), [lasting]);
         assert_eq!(shown(&cure.undo), ["ip link set dev ens192 mtu 1500"]);
     }
 

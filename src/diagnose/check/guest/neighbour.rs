@@ -72,6 +72,7 @@ fn judge_side(scene: &Scene<'_>, from: &Port, to: &Port, pair: &Facing) -> Optio
             .decided_by(format!("on {guest}: arping -I {name} {first}"))
             .cured_by(
                 Cure::on(guest, "Ask anew who has the address", Risk::None, ask::run(&["ip", "neigh", "flush", "to", first, "dev", &name]))
+                    .without_undo("the entry is learned anew, whoever answers", vec![(netdev.clone(), Attribute::Neighbours)])
                     .verified_by(&["guest.neighbour"]),
             )
             .reaching(pair.way(scene)),

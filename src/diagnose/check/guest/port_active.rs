@@ -85,6 +85,10 @@ fn judge_port(scene: &Scene<'_>, port: &Port) -> Judged {
                     Risk::DisruptsRdma,
                     vec![set("down"), set("up")],
                 )
+                .without_undo(
+                    "the interface is up at the end, as it was before",
+                    vec![(port.id.clone(), Attribute::PortState)],
+                )
                 .verified_by(&["guest.port-active"])
                 .noting("connections over this interface break, also an SSH session that runs over it"),
             )

@@ -72,6 +72,7 @@ fn judge_function(scene: &Scene<'_>, function: &EntityId) -> Judged {
     let unload = Step::run(&["modprobe", "-r", "vmw_pvrdma"]);
     judged.cured_by(if is_loaded {
         Cure::on(guest, "Let the driver try again once what it misses is there", Risk::DisruptsRdma, vec![unload, load])
+            .without_undo("the driver is loaded at the end, as it was before", rests_on)
             .verified_by(&["guest.pvrdma-driver", "guest.rdma-device"])
             .noting("all PVRDMA devices of this guest go away for a moment")
     } else {

@@ -85,6 +85,10 @@ fn judge_function(scene: &Scene<'_>, function: &EntityId) -> Judged {
                     Step::run(&["modprobe", "vmw_pvrdma"]),
                 ],
             )
+            .without_undo(
+                "both modules belong to this VM's adapters; without them it has no network",
+                vec![(partner.clone(), Attribute::Driver)],
+            )
             .verified_by(&["guest.pvrdma-pairing", "guest.rdma-device"]),
         )
         .reaching([EntityId::new(guest, Entity::Guest)]),

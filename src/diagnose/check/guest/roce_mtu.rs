@@ -74,13 +74,14 @@ fn judge_port(scene: &Scene<'_>, port: &Port) -> Option<Judged> {
     let mut judged = Judged::warn(netdev, Confidence::Proved, title, cause)
         .shown(netdev, Attribute::Mtu, format!("{name} has {mtu}"))
         .cured_by(
-            Cure::on(guest, "Raise the MTU of the interface", Risk::DisruptsRdma, [set(target), lasting].concat())
+            Cure::on(guest, "Raise the MTU of the interface", Risk::DisruptsRdma, set(target))
                 .undone_by(set(mtu), vec![(netdev.clone(), Attribute::Mtu)])
                 .verified_by(&["guest.roce-mtu", "guest.mtu-pair"])
                 .noting(
                     "the command alone is lost at the next start; the peers and the physical switch must have it too",
                 ),
         )
+        .cured_by_some(ask::make_last(lasting, &["guest.mtu-persistence"]))
         .reaching(ask::here(scene, port));
     if let Some((switch, carried)) = switch {
         judged = judged.shown(&switch, Attribute::Mtu, format!("the virtual switch carries {carried}"));

@@ -40,9 +40,13 @@ fn judge_device(scene: &Scene<'_>, device: &EntityId) -> Option<Judged> {
         .shown(device, Attribute::VerbsWarning, warning)
         .reaching([EntityId::new(guest, Entity::Guest)]);
         let judged = if scene.unread(guest, "linux.packages-dpkg").is_none() {
-            let words = ["apt-get", "install", "--only-upgrade", "rdma-core", "ibverbs-providers", "libibverbs1"];
+            let words = ["apt-get", "install", "-y", "--only-upgrade", "rdma-core", "ibverbs-providers", "libibverbs1"];
             judged.cured_by(
                 Cure::on(guest, "Bring the verbs library to the kernel's version", Risk::None, vec![Step::run(&words)])
+                    .without_undo(
+                        "apt keeps no way back by itself: apt-cache policy libibverbs1 lists the versions that there are",
+                        vec![(device.clone(), Attribute::VerbsWarning)],
+                    )
                     .verified_by(&["guest.verbs-abi"])
                     .noting("programs that run keep the old library; mixing single libraries of two releases is not supported"),
             )

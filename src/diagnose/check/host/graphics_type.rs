@@ -60,7 +60,8 @@ fn of_host(scene: &Scene<'_>, host: &TargetId, chains: &[&Chain]) -> Judged {
     }
     let vms = names(scene, chains);
     let runs = chains.iter().any(|chain| is_running(scene, &chain.vm));
-    let default = scene.text(&id, Attribute::DefaultGraphicsType).unwrap_or("Shared");
+    let known = scene.text(&id, Attribute::DefaultGraphicsType);
+    let default = known.unwrap_or("not known");
     let set = |kind: &str| vec![Step::run(&["esxcli", "graphics", "host", "set", "--default-type", kind])];
     let cause = if devices.iter().all(|(_, kind)| kind.eq_ignore_ascii_case("Basic")) {
         "without the vendor's vGPU driver in the host a graphics device is Basic and carries no vGPU: the VM does not power on"
@@ -80,10 +81,15 @@ fn of_host(scene: &Scene<'_>, host: &TargetId, chains: &[&Chain]) -> Judged {
     if scene.text(&id, Attribute::DefaultGraphicsType).is_some() {
         judged = judged.shown(&id, Attribute::DefaultGraphicsType, format!("the default of {host} is {default}"));
     }
+    let rests_on = vec![(id.clone(), Attribute::DefaultGraphicsType)];
+    // What was not read cannot be restored.
+    let back = |cure: Cure| match known {
+        Some(known) => cure.undone_by(set(known), rests_on),
+        None => cure.without_undo("the default of before was not read: esxcli graphics host get", rests_on),
+    };
     judged
         .cured_by(
-            Cure::on(host, "Share graphics devices directly", Risk::RebootsHost, set("SharedPassthru"))
-                .undone_by(set(default), vec![(id.clone(), Attribute::DefaultGraphicsType)])
+            back(Cure::on(host, "Share graphics devices directly", Risk::RebootsHost, set("SharedPassthru")))
                 .verified_by(&["host.graphics-type"])
                 .noting(
                     "with the vGPU driver of the vendor installed (esxcli software component list); in force after \

@@ -58,6 +58,8 @@ fn of_host(scene: &Scene<'_>, host: &TargetId) -> Judged {
         lower.starts_with("localcli") && lower.contains("hostd")
     });
     if !gone.is_empty() || tool.is_some() {
+        // The word of which program reads the host; without it nothing but the answers themselves says so.
+        let rests_on = tool.iter().map(|_| (id.clone(), Attribute::CommandLineTool)).collect();
         let restart = vec![Step::run(&["/etc/init.d/hostd", "restart"])];
         let mut judged = Judged::fail(
             &id,
@@ -79,6 +81,7 @@ fn of_host(scene: &Scene<'_>, host: &TargetId) -> Judged {
         }
         return judged.cured_by(
             Cure::on(host, "Start hostd anew", Risk::RestartsService, restart)
+                .without_undo("nothing is set: the service runs again, as it should have before", rests_on)
                 .verified_by(&["host.management-agent"])
                 .noting("VMs run on; tasks that vCenter runs on the host are cut off. If it does not come back: /etc/init.d/vpxa restart, then look for a full disk (vdf -h)"),
         );

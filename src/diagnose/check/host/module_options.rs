@@ -67,12 +67,24 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
         .iter()
         .map(|(module, (has_device, chains))| {
             let held = by_name.get(&module.entity.name()).map(Vec::as_slice).unwrap_or_default();
-            let model = alike(held)
-                .filter(|alike| alike.odd.iter().any(|(odd, _)| odd == module))
-                .map(|alike| alike.model.0.clone());
+            let model = model_of(scene, held, module);
             of_module(scene, module, *has_device, model.as_ref()).reaching(way(scene, chains))
         })
         .collect()
+}
+
+/// The module that another is to be like, if it is not like it. Of two of which one has all that the other has, and more, the
+/// other lacks something: options are rather wiped than set by mistake.
+fn model_of(scene: &Scene<'_>, held: &[(EntityId, String)], module: &EntityId) -> Option<EntityId> {
+    let alike = alike(held)?;
+    if let ([first, second], [odd]) = (held, &alike.odd[..]) {
+        let (poor, rich) = (carried(scene, &alike.model.0), carried(scene, &odd.0));
+        if poor.iter().all(|(name, value)| rich.get(name) == Some(value)) {
+            let lacks = if alike.model.0 == first.0 { first } else { second };
+            return (lacks.0 == *module).then(|| odd.0.clone());
+        }
+    }
+    alike.odd.iter().any(|(odd, _)| odd == module).then(|| alike.model.0.clone())
 }
 
 fn is_told(scene: &Scene<'_>, module: &EntityId) -> bool {
@@ -166,7 +178,7 @@ fn of_module(scene: &Scene<'_>, module: &EntityId, has_device: bool, model: Opti
         "options are one string, and a later set that names only some of them wipes the rest in silence: what is missing is off at \
          the next start of the host, if it is not already"
     };
-    // What the model has, and what this host has of its own.
+    // What the model has of RDMA, and what this host has of its own besides.
     let mut wanted: Vec<String> = options(scene, model)
         .iter()
         .filter(|(name, _)| theirs.contains_key(*name))
@@ -174,7 +186,9 @@ fn of_module(scene: &Scene<'_>, module: &EntityId, has_device: bool, model: Opti
         .collect();
     wanted.extend(
         text.split_whitespace()
-            .filter(|part| part.split('=').next().is_some_and(|name| !theirs.contains_key(name)))
+            .filter(|part| {
+                part.split('=').next().is_some_and(|name| !theirs.contains_key(name) && !mine.contains_key(name))
+            })
             .map(str::to_owned),
     );
     let theirs = scene.text(model, Attribute::ModuleOptions).unwrap_or("none");
@@ -244,6 +258,23 @@ mod tests {
         let judged = told(&core("max_vfs=4"));
         assert!(judged.title.ends_with("lacks pfcrx, pfctx, trust_state"), "{}", judged.title);
         assert!(judged.cures[0].steps[0].shown().ends_with("'pfcrx=0x08 pfctx=0x08 trust_state=2 max_vfs=4'"));
+    }
+
+    #[test]
+    fn of_two_the_one_that_lacks_something_is_completed() {
+        let site = Site::sound().replacing("esx01", "esxi.module-options", "pcp_force=3 dscp_force=26", "pcp_force=3");
+        let judged = told(&site);
+        assert_eq!(judged.title, "esx01 and esx02: nmlx5_rdma of esx01 lacks dscp_force");
+        assert_eq!(judged.cures[0].on.as_ref().map(crate::fabric::TargetId::as_str), Some("esx01"));
+        assert!(judged.cures[0].steps[0].shown().ends_with("-p 'dscp_force=26 pcp_force=3'"));
+        // Of two that each have something of their own, the second takes over what the first has.
+        let judged = told(&rdma("pcp_force=4"));
+        assert!(
+            judged.title.ends_with("nmlx5_rdma of esx02 lacks dscp_force, has another pcp_force"),
+            "{}",
+            judged.title
+        );
+        assert!(judged.cures[0].steps[0].shown().ends_with("-p 'dscp_force=26 pcp_force=3'"));
     }
 
     #[test]

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::bearing::{Carrier, THEN_REBOOT, carriers, is_running, passed, rdma_of, trouble, uplinks_of, vm_name, why};
+use super::bearing::{Carrier, carriers, is_running, passed, rdma_of, trouble, uplinks_of, vm_name, why};
 use crate::diagnose::check::{Check, Judged, Scene, Source};
 use crate::diagnose::finding::Confidence;
 use crate::diagnose::join::{Chain, LinkKind};
 use crate::diagnose::remedy::{Cure, Risk, Step};
 use crate::fabric::{Attribute, Entity, EntityId, TargetId};
+
+/// When a function changes hands.
+const GIVEN_BACK: &str = "applied at once where nothing holds the device; else with the next start of the host";
 
 /// Functions have the owner that is needed.
 pub const CHECK: Check = Check {
@@ -95,6 +98,11 @@ fn toggle(address: &str, state: &str) -> Vec<Step> {
     vec![Step::run(&["esxcli", "hardware", "pci", "pcipassthru", "set", "-d", address, "-e", state, "-a"])]
 }
 
+/// What a remedy that toggles a function rests on.
+fn owners(function: &EntityId) -> Vec<(EntityId, Attribute)> {
+    [Attribute::CurrentOwner, Attribute::ConfiguredOwner].map(|attribute| (function.clone(), attribute)).to_vec()
+}
+
 fn give(host: &TargetId, function: &EntityId, waits: bool) -> Cure {
     let address = function.entity.name();
     let verified = ["host.passthrough-owner", "host.reboot-pending"];
@@ -106,7 +114,7 @@ fn give(host: &TargetId, function: &EntityId, waits: bool) -> Cure {
     }
     let title = format!("Put {address} into passthrough");
     Cure::on(host, &title, Risk::RebootsHost, toggle(&address, "true"))
-        .undone_by(toggle(&address, "false"), vec![(function.clone(), Attribute::CurrentOwner)])
+        .undone_by(toggle(&address, "false"), owners(function))
         .verified_by(&verified)
         .noting("applied at once where the driver lets go of the device; else with the next start of the host")
 }
@@ -168,15 +176,29 @@ fn of_carrier(scene: &Scene<'_>, carrier: &Carrier<'_>) -> Option<Judged> {
         }))
         .shown(lacking, Attribute::Uplinks, format!("no uplink of {name} has an RDMA device"))
         .decided_by("was one of these adapters an uplink of the switch before? vCenter: Hosts > Monitor > Tasks and Events");
-    let steps = addresses.iter().flat_map(|address| toggle(address, "false")).collect();
-    let undo = addresses.iter().flat_map(|address| toggle(address, "true")).collect();
-    let rests_on = away.iter().map(|(id, _)| (id.clone(), Attribute::CurrentOwner)).collect();
-    judged = judged.cured_by(
-        Cure::on(host, "Take the adapter out of passthrough", Risk::RebootsHost, steps)
-            .undone_by(undo, rests_on)
-            .verified_by(&["host.passthrough-owner", "host.rdma-device", "host.sole-uplink"])
-            .noting(&format!("{THEN_REBOOT}; afterwards assign it to {name} as its only uplink")),
-    );
+    let rests_on: Vec<_> = away.iter().flat_map(|(id, _)| owners(id)).collect();
+    let then = format!("vCenter: Networking > {name} > Add and Manage Hosts: make it the only uplink of {host} again");
+    // Whoever took them back already only has to start the host anew.
+    let waits =
+        away.iter().all(|(id, _)| scene.text(id, Attribute::ConfiguredOwner).is_some_and(|next| !is_given(next)));
+    if waits {
+        judged.title = format!("{host}: {words} until the host starts anew, and {name} has no RDMA adapter");
+        let step = "vCenter: Hosts > Maintenance Mode > Enter, then Power > Reboot".to_owned();
+        let cure = Cure::by_hand("Start the host anew", vec![Step::ByHand(step), Step::ByHand(then)]);
+        judged = judged.cured_by(cure.risking(Risk::RebootsHost).verified_by(&["host.passthrough-owner"]));
+    } else {
+        let mut steps: Vec<Step> = addresses.iter().flat_map(|address| toggle(address, "false")).collect();
+        steps.push(Step::ByHand(then));
+        let undo = addresses.iter().rev().flat_map(|address| toggle(address, "true")).collect();
+        judged = judged.cured_by(
+            Cure::on(host, "Take the adapter out of passthrough", Risk::RebootsHost, steps)
+                .undone_by(undo, rests_on)
+                .verified_by(&["host.passthrough-owner"])
+                .noting(&format!(
+                    "{GIVEN_BACK}; then host.sole-uplink and host.rdma-device tell what {name} still lacks"
+                )),
+        );
+    }
     Some(judged.reaching(carrier.way(scene)).reaching([EntityId::new(host, Entity::Host)]))
 }
 
@@ -243,7 +265,11 @@ mod tests {
         assert!(away.title.ends_with("is in passthrough, and dvs-rdma has no RDMA adapter"), "{}", away.title);
         let shown: Vec<String> = away.cures[0].steps.iter().map(Step::shown).collect();
         assert_eq!(shown[0], "esxcli hardware pci pcipassthru set -d 0000:5e:00.0 -e false -a");
-        assert_eq!(away.cures[0].undo[0].shown(), "esxcli hardware pci pcipassthru set -d 0000:5e:00.0 -e true -a");
+        let last = away.cures[0].undo.last().map(Step::shown);
+        assert_eq!(last.as_deref(), Some("esxcli hardware pci pcipassthru set -d 0000:5e:00.0 -e true -a"));
+        assert!(
+            matches!(away.cures[0].steps.last(), Some(Step::ByHand(then)) if then.contains("only uplink of esx02"))
+        );
     }
 
     #[test]

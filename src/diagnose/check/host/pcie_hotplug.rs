@@ -72,8 +72,13 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
                  power-on ends with \"is not a passthrough device\", or the VM loses the device"
             ),
         );
-        judged = judged
-            .shown_by(of_slot.iter().rev().take(3).map(|message| Exhibit::thing(&message.id, quoted(message.text))));
+        judged = judged.shown_by(
+            of_slot
+                .iter()
+                .rev()
+                .take(3)
+                .map(|message| Exhibit::of(&message.id, Attribute::Message, quoted(message.text))),
+        );
         if !pending {
             judged = judged.decided_by("was a card exchanged at that time, or did a VM power on?");
         }

@@ -117,8 +117,12 @@ fn of_module(scene: &Scene<'_>, host: &TargetId, uplink: &EntityId, id: &EntityI
                 .shown(id, Attribute::ModuleLoaded, format!("{module} is not loaded"))
                 .cured_by(
                     Cure::on(host, &format!("Load {module}"), Risk::None, load)
+                        .undone_by(
+                            vec![Step::run(&["vmkload_mod", "-u", module])],
+                            vec![(id.clone(), Attribute::ModuleLoaded)],
+                        )
                         .verified_by(&verified)
-                        .noting("if it does not load, its messages in vmkernel.log say why"),
+                        .noting("it is loaded by itself when the host starts; if it does not load now, its messages in vmkernel.log say why"),
                 )
         }
         (_, Some(true)) => Judged::pass(id, format!("{module} of {host} is loaded")),

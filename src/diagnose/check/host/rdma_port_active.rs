@@ -72,6 +72,10 @@ fn down(scene: &Scene<'_>, used: &UsedUplink<'_>, device: &EntityId, words: &str
     }
     judged.cured_by(
         Cure::on(host, &format!("Take {uplink} down and up again"), Risk::DisruptsRdma, bounce(&uplink))
+            .without_undo(
+                "the uplink is switched on at the end, as it was before",
+                vec![(device.clone(), Attribute::PortState), (used.id.clone(), Attribute::AdminUp)],
+            )
             .verified_by(&["host.rdma-port-active"])
             .noting("all traffic of the uplink stands still meanwhile; if it stays down, its driver says why in vmkernel.log"),
     )

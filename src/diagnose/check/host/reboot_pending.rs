@@ -82,16 +82,22 @@ fn of_host(scene: &Scene<'_>, host: &TargetId) -> Judged {
         .verified_by(&["host.reboot-pending"]),
     );
     judged = judged.reaching(waiting.iter().map(|one| one.exhibit.about.clone()));
-    for one in waiting {
-        if let Some((back, again)) = one.back {
-            let basis = one.exhibit.attribute.map(|attribute| (one.exhibit.about.clone(), attribute));
-            let cure = Cure::on(host, &format!("Or take it back: {}", one.words), Risk::None, back)
-                .undone_by(again, basis.into_iter().collect())
-                .verified_by(&["host.reboot-pending"]);
-            judged = judged.cured_by(cure);
-        }
-    }
+    judged.cures.extend(take_back(host, waiting));
     judged
+}
+
+/// Takes back all that waits: only then does nothing wait any more.
+fn take_back(host: &TargetId, waiting: Vec<Waiting>) -> Option<Cure> {
+    let (mut steps, mut undo, mut rests_on) = (Vec::new(), Vec::new(), Vec::new());
+    let words: Vec<String> = waiting.iter().map(|one| one.words.clone()).collect();
+    for one in waiting {
+        let (back, again) = one.back?;
+        steps.extend(back);
+        undo.splice(0..0, again);
+        rests_on.extend(one.exhibit.attribute.map(|attribute| (one.exhibit.about.clone(), attribute)));
+    }
+    let cure = Cure::on(host, &format!("Or take it back: {}", words.join("; ")), Risk::None, steps);
+    Some(cure.undone_by(undo, rests_on).verified_by(&["host.reboot-pending"]))
 }
 
 fn settings(scene: &Scene<'_>, host: &TargetId) -> Vec<Waiting> {

@@ -160,7 +160,8 @@ fn network(address: &str) -> String {
 
 fn by_ufw(scene: &Scene<'_>, guest: &TargetId, group: &[&TargetId], ufw: &EntityId) -> Judged {
     let own = addresses(scene, guest);
-    let network = own.first().map_or_else(|| "the network of the jobs".to_owned(), |(_, address)| network(address));
+    let known = own.first().map(|(_, address)| network(address));
+    let network = known.clone().unwrap_or_else(|| "the network of the jobs".to_owned());
     let peers: Vec<String> = group.iter().filter(|other| **other != guest).map(ToString::to_string).collect();
     Judged::warn(
         ufw,
@@ -170,8 +171,8 @@ fn by_ufw(scene: &Scene<'_>, guest: &TargetId, group: &[&TargetId], ufw: &Entity
     )
     .shown(ufw, Attribute::FirewallEnabled, "ufw is switched on; unless a rule lets it in, what comes is dropped")
     .decided_by(format!("on {guest}: sudo ufw status verbose (a rule \"ALLOW IN {network}\"?)"))
-    .cured_by(
-        Cure::on(
+    .cured_by(match known {
+        Some(network) => Cure::on(
             guest,
             "Let the network of the jobs in",
             Risk::None,
@@ -183,7 +184,12 @@ fn by_ufw(scene: &Scene<'_>, guest: &TargetId, group: &[&TargetId], ufw: &Entity
         )
         .verified_by(&["mpi.firewall"])
         .noting("needs root"),
-    )
+        None => Cure::by_hand(
+            "Let the network of the jobs in",
+            vec![Step::ByHand("ufw allow from NETWORK, with the network that the nodes of the job share".to_owned())],
+        )
+        .verified_by(&["mpi.firewall"]),
+    })
     .reaching(own.into_iter().map(|(netdev, _)| netdev))
 }
 

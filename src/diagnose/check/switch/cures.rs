@@ -37,6 +37,32 @@ pub(super) fn pfc_on(system: Option<SwitchSystem>, port: &EntityId, priority: u6
     }
 }
 
+/// One more priority that a port with flow control keeps lossless; what it keeps already stays.
+pub(super) fn lossless(system: Option<SwitchSystem>, port: &EntityId, priority: u64) -> Both {
+    let lines = |on: &str, off: &str| (configure(system, port, &[on]), configure(system, port, &[off]));
+    match system {
+        Some(SwitchSystem::Eos) => lines(
+            &format!("priority-flow-control priority {priority} no-drop"),
+            &format!("no priority-flow-control priority {priority} no-drop"),
+        ),
+        Some(SwitchSystem::Sonic) => lines(
+            &format!("sudo config interface pfc priority PORT {priority} on"),
+            &format!("sudo config interface pfc priority PORT {priority} off"),
+        ),
+        // A policy of the whole system says it there, for all ports.
+        Some(SwitchSystem::NxOs) => {
+            let step = format!(
+                "in the policy-map type network-qos of system qos: a class with pause pfc-cos {priority}, and what is marked with \
+                 {priority} classified into it, for all ports at once"
+            );
+            (vec![by_hand(port, &step)], Vec::new())
+        }
+        Some(SwitchSystem::Onyx | SwitchSystem::Cumulus) | None => {
+            (vec![by_hand(port, &format!("lossless class for priority {priority}, for all ports at once"))], Vec::new())
+        }
+    }
+}
+
 /// The MTU of a port.
 pub(super) fn mtu(system: Option<SwitchSystem>, port: &EntityId, wanted: u64, before: u64) -> Both {
     let lines = |mtu: u64| match system {
@@ -158,18 +184,16 @@ pub(super) fn leave_bundle(system: Option<SwitchSystem>, port: &EntityId, bundle
     }
 }
 
-/// Global pause off.
-pub(super) fn pause_off(system: Option<SwitchSystem>, port: &EntityId) -> Both {
-    let lines = |on: &[&str], off: &[&str]| (configure(system, port, on), configure(system, port, off));
+/// Global pause off, in the directions in which it is on: what is received, what is sent.
+pub(super) fn pause_off(system: Option<SwitchSystem>, port: &EntityId, (received, sent): (bool, bool)) -> Both {
+    let lines = |word: &str, force: &str| {
+        let directions = [("send", sent), ("receive", received)].into_iter().filter(|(_, is_on)| *is_on);
+        let all: Vec<String> = directions.map(|(way, _)| format!("flowcontrol {way} {word}{force}")).collect();
+        configure(system, port, &all.iter().map(String::as_str).collect::<Vec<_>>())
+    };
     match system {
-        Some(SwitchSystem::Eos | SwitchSystem::NxOs) => lines(
-            &["flowcontrol send off", "flowcontrol receive off"],
-            &["flowcontrol send on", "flowcontrol receive on"],
-        ),
-        Some(SwitchSystem::Onyx) => lines(
-            &["flowcontrol send off force", "flowcontrol receive off force"],
-            &["flowcontrol send on force", "flowcontrol receive on force"],
-        ),
+        Some(SwitchSystem::Eos | SwitchSystem::NxOs) => (lines("off", ""), lines("on", "")),
+        Some(SwitchSystem::Onyx) => (lines("off", " force"), lines("on", " force")),
         _ => (vec![by_hand(port, "link pause off on this port")], Vec::new()),
     }
 }

@@ -45,7 +45,9 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
             let (lack, why, decide) = missing(scene, &wired, Attribute::PauseRx, what);
             return Some(Judged::unknown(port, lack, format!("whether {name} uses global pause beside PFC: {why}"), decide));
         };
-        let (steps, undo) = cures::pause_off(system_of(scene, &port.target), port);
+        let is_on = both.map(|attribute| scene.flag(port, attribute) == Some(true));
+        let (steps, undo) = cures::pause_off(system_of(scene, &port.target), port, (is_on[0], is_on[1]));
+        let rests_on = both.into_iter().map(|attribute| (port.clone(), attribute)).collect();
         let direction = if on == Attribute::PauseRx { "received" } else { "sent" };
         Some(
             Judged::warn(
@@ -59,7 +61,7 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
             .shown(&wired.pfc(scene), Attribute::PfcEnabled, format!("{}: PFC is on", port.entity.name()))
             .cured_by(
                 Cure::on(&port.target, "Switch global pause off", Risk::DisruptsRdma, steps)
-                    .undone_by(undo, vec![(port.clone(), on)])
+                    .undone_by(undo, rests_on)
                     .verified_by(&["switch.pause-with-pfc"]),
             )
             .reaching(wired.way(scene)),
@@ -73,6 +75,7 @@ mod tests {
     use super::*;
     use crate::diagnose::check::testing::{Samples, Site, fails, says};
     use crate::diagnose::finding::Status;
+    use crate::diagnose::remedy::Step;
 
     pub const SAMPLES: Samples = Samples {
         says: Status::Warn,
@@ -87,6 +90,14 @@ mod tests {
              \"Ethernet2\": {{\"rxOperState\": \"{receive}\", \"txOperState\": \"off\"}}}}}}\n"
         );
         Site::sound().with("leaf1", says("eos.flow-control", &text))
+    }
+
+    #[test]
+    fn only_what_is_on_is_switched_off_and_on_again() {
+        let judged = with("on").judge(&CHECK).into_iter().find(|one| one.status == Status::Warn).expect("told");
+        let shown = |steps: &[Step]| steps.iter().map(Step::shown).collect::<Vec<_>>();
+        assert_eq!(shown(&judged.cures[0].steps), ["interface Ethernet2", "flowcontrol receive off"]);
+        assert_eq!(shown(&judged.cures[0].undo), ["interface Ethernet2", "flowcontrol receive on"]);
     }
 
     #[test]

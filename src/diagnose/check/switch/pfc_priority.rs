@@ -44,7 +44,7 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
         let Some(priority) = wanted.iter().find(|priority| !kept.contains(priority)).copied() else {
             return Some(Judged::pass(port, format!("priority {} is lossless at {host} and at {name}", said(&wanted))));
         };
-        let (steps, undo) = cures::pfc_on(system_of(scene, &port.target), port, priority);
+        let (steps, undo) = cures::lossless(system_of(scene, &port.target), port, priority);
         let judged = Judged::fail(
             port,
             Confidence::Proved,
@@ -75,6 +75,7 @@ mod tests {
     use super::*;
     use crate::diagnose::check::testing::{Samples, Site, fails};
     use crate::diagnose::finding::Status;
+    use crate::diagnose::remedy::Step;
 
     pub const SAMPLES: Samples = Samples {
         says: Status::Fail,
@@ -85,6 +86,16 @@ mod tests {
 
     fn with(priorities: &str) -> Site {
         Site::sound().replacing("leaf1", "eos.pfc", "Et2     E A W   3  ", &format!("Et2     E A W   {priorities}"))
+    }
+
+    #[test]
+    fn what_is_lossless_already_stays_and_flow_control_stays_on() {
+        let judged =
+            (SAMPLES.trouble)().judge(&CHECK).into_iter().find(|one| one.status == Status::Fail).expect("told");
+        let shown = |steps: &[Step]| steps.iter().map(Step::shown).collect::<Vec<_>>();
+        let (cure, port) = (&judged.cures[0], "interface Ethernet2".to_owned());
+        assert_eq!(shown(&cure.steps), [port.clone(), "priority-flow-control priority 3 no-drop".to_owned()]);
+        assert_eq!(shown(&cure.undo), [port, "no priority-flow-control priority 3 no-drop".to_owned()]);
     }
 
     #[test]

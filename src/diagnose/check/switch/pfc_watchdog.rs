@@ -28,10 +28,10 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
         let (port, name) = (&wired.port, wired.name());
         let system = system_of(scene, &port.target);
         // The others show it for the whole switch or not at all.
-        let (source, line) = match system? {
-            SwitchSystem::Eos => ("pfc", "priority-flow-control pause watchdog"),
-            SwitchSystem::NxOs => ("pfc-watchdog", "priority-flow-control watch-dog-interval on"),
-            SwitchSystem::Sonic => ("pfc-watchdog", "sudo pfcwd start --action drop PORT 200 --restoration-time 400"),
+        let (source, line, back) = match system? {
+            SwitchSystem::Eos => ("pfc", "priority-flow-control pause watchdog", "no priority-flow-control pause watchdog"),
+            SwitchSystem::NxOs => ("pfc-watchdog", "priority-flow-control watch-dog-interval on", "priority-flow-control watch-dog-interval off"),
+            SwitchSystem::Sonic => ("pfc-watchdog", "sudo pfcwd start --action drop PORT 200 --restoration-time 400", "sudo pfcwd stop PORT"),
             SwitchSystem::Cumulus | SwitchSystem::Onyx => return None,
         };
         let lossless = match lossless_of(scene, &wired.pfc(scene)) {
@@ -58,6 +58,7 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
             .shown(port, Attribute::PfcWatchdog, format!("{}: watchdog is off", port.entity.name()))
             .cured_by(
                 Cure::on(&port.target, "Switch the watchdog on", Risk::None, configure(system, port, &[line]))
+                    .undone_by(configure(system, port, &[back]), vec![(port.clone(), Attribute::PfcWatchdog)])
                     .verified_by(&["switch.pfc-watchdog"])
                     .noting("timeout and action are set for the whole switch; without a timeout it does nothing"),
             ),

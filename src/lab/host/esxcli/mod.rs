@@ -8,7 +8,7 @@ mod rdma;
 mod system;
 
 pub use hardware::{lspci, vmkchdev};
-pub use system::options;
+pub use system::{known_parameters, options};
 
 use super::Said;
 use super::state::State;
@@ -29,7 +29,14 @@ impl<'a> Call<'a> {
             match (word.strip_prefix('-'), word.split_once('=')) {
                 (None, _) => call.words.push(word),
                 (Some(_), Some((name, value))) => call.options.push((name, value)),
-                (Some(_), None) => call.options.push((word, rest.next().unwrap_or_default())),
+                // `-a -d`: what is followed by another option has no value.
+                (Some(_), None) => {
+                    let is_option = |next: &str| {
+                        next.strip_prefix('-').is_some_and(|name| !name.starts_with(|c: char| c.is_ascii_digit()))
+                    };
+                    let value = if rest.clone().next().is_some_and(is_option) { None } else { rest.next() };
+                    call.options.push((word, value.unwrap_or_default()));
+                }
             }
         }
         call
@@ -38,6 +45,11 @@ impl<'a> Call<'a> {
     /// Names of namespaces and of the command.
     pub fn words(&self) -> &[&'a str] {
         &self.words
+    }
+
+    /// True if an option is there, with or without a value.
+    pub fn has(&self, short: &str, long: &str) -> bool {
+        self.option(short, long).is_some()
     }
 
     /// The value of an option by its short or its long name.

@@ -113,7 +113,7 @@ fn interfaces(state: &State) -> String {
             let fields = fields(&[
                 ("Name", vmknic.name.to_owned()),
                 ("MAC Address", vmknic.mac.clone()),
-                ("Enabled", truth(true)),
+                ("Enabled", truth(vmknic.enabled)),
                 ("Portset", if port.is_some() { "DvsPortset-1" } else { "vSwitch0" }.to_owned()),
                 ("Portgroup", if port.is_some() { "N/A" } else { "Management Network" }.to_owned()),
                 ("Netstack Instance", "defaultTcpipStack".to_owned()),
@@ -160,14 +160,8 @@ fn ipv4(state: &State) -> String {
 
 /// Source: published outputs: two more columns from 8.0 U2 on.
 fn rulesets(state: &State, wanted: Option<&str>) -> Result<String, String> {
-    let all = [
-        ("sshServer", true),
-        ("vMotion", true),
-        ("nfsClient", false),
-        ("pvrdma", state.ruleset_open),
-        ("ntpClient", true),
-    ];
-    let mut rows: Vec<Vec<String>> = all
+    let mut rows: Vec<Vec<String>> = state
+        .rulesets
         .iter()
         .filter(|(name, _)| wanted.is_none_or(|wanted| wanted == *name))
         .map(|(name, open)| vec![(*name).to_owned(), truth(*open)])

@@ -59,7 +59,7 @@ fn list(uplinks: &[&Uplink], all: bool) -> String {
         .map(|uplink| {
             let mut cells = vec![uplink.name.to_owned(), address(uplink.at), uplink.driver.to_owned()];
             if all {
-                cells.push("Up".to_owned());
+                cells.push(if uplink.enabled { "Up" } else { "Down" }.to_owned());
             }
             cells.extend([
                 if uplink.up { "Up" } else { "Down" }.to_owned(),
@@ -109,8 +109,8 @@ fn get(state: &State, uplink: &Uplink) -> String {
         ("Name", uplink.name.to_owned()),
         ("PHYAddress", "0".to_owned()),
         ("Pause Autonegotiate", truth(false)),
-        ("Pause RX", truth(false)),
-        ("Pause TX", truth(false)),
+        ("Pause RX", truth(uplink.pause.0)),
+        ("Pause TX", truth(uplink.pause.1)),
         ("Supported Ports", cable.to_owned()),
         ("Supports Auto Negotiation", truth(true)),
         ("Supports Pause", truth(true)),
@@ -191,7 +191,10 @@ fn pause(state: &State) -> String {
     let rows: Vec<Vec<String>> = state
         .uplinks
         .iter()
-        .map(|uplink| row([uplink.name, "true", "false", "false", "false", "false", "false", "false"]))
+        .map(|uplink| {
+            let (rx, tx) = (truth(uplink.pause.0), truth(uplink.pause.1));
+            row([uplink.name, "true", &rx, &tx, "false", "false", "false", "false"])
+        })
         .collect();
     table(&titles, &rows)
 }

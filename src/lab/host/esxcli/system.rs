@@ -69,8 +69,10 @@ fn described(module: &Module) -> String {
     ])
 }
 
-/// Source: published outputs: a description goes on in further lines; texts of the driver's manual.
-fn parameters(module: &Module) -> String {
+/// Source: texts of the driver's manual.
+///
+/// The parameters that a module knows: name, type, description.
+pub fn known_parameters(module: &str) -> &'static [(&'static str, &'static str, &'static str)] {
     const CORE: [(&str, &str, &str); 6] = [
         ("DRSS", "int", "Number of hardware queues for Default Queue (DEFQ) RSS"),
         (
@@ -99,11 +101,16 @@ fn parameters(module: &Module) -> String {
         ),
         ("pcp_force", "int", "PCP value to force on outgoing RoCE traffic\n   Values : (-1) - 7\n   Default: -1"),
     ];
-    let known: &[(&str, &str, &str)] = match module.name {
+    match module {
         "nmlx5_core" => &CORE,
         "nmlx5_rdma" => &RDMA,
         _ => &[("debug", "int", "Debug level"), ("heap_max", "int", "Maximum attainable heap size")],
-    };
+    }
+}
+
+/// Source: published outputs: a description goes on in further lines.
+fn parameters(module: &Module) -> String {
+    let known = known_parameters(module.name);
     let set = |name: &str| {
         let mut options = module.options.split(' ').filter_map(|option| option.split_once('='));
         options.find(|(known, _)| *known == name).map_or(String::new(), |(_, value)| value.to_owned())
@@ -142,7 +149,7 @@ type Setting = (&'static str, bool, String, &'static str, &'static str);
 fn settings(state: &State) -> Vec<Setting> {
     let number = |path, value: &str, default, about| (path, false, value.to_owned(), default, about);
     vec![
-        ("/Net/PVRDMAVmknic", true, state.tagged.to_owned(), "", "Vmknic for PVRDMA"),
+        ("/Net/PVRDMAVmknic", true, state.tagged.clone(), "", "Vmknic for PVRDMA"),
         number("/Net/NotifySwitch", "1", "1", "Broadcasts an arp request on net handle enable"),
         number("/Mem/ShareForceSalting", "2", "2", "PShare salting levels"),
         number(
@@ -177,7 +184,7 @@ fn settings(state: &State) -> Vec<Setting> {
         ),
         number(
             "/VMkernel/Boot/disableACSCheck",
-            if state.acs_unchecked.0 { "1" } else { "0" },
+            if state.kernel("disableACSCheck").0 { "1" } else { "0" },
             "0",
             "Bypass ACS capability checks on all PCIE devices",
         ),
@@ -222,20 +229,16 @@ fn advanced(state: &State, option: Option<&str>, changed: bool) -> Result<String
 /// Source: published outputs.
 fn kernel(state: &State, option: Option<&str>) -> Result<String, String> {
     let truth = |value: bool| if value { "TRUE" } else { "FALSE" };
-    let (configured, runtime) = state.acs_unchecked;
+    let flag = |name: &'static str, default: bool, about: &'static str| {
+        let (configured, runtime) = state.kernel(name);
+        [name, "Bool", truth(configured), truth(runtime), truth(default), about]
+    };
     let all = [
-        [
-            "disableACSCheck",
-            "Bool",
-            truth(configured),
-            truth(runtime),
-            "FALSE",
-            "Bypass ACS capability checks on all PCIE devices",
-        ],
-        ["enableACSCheckForRP", "Bool", "FALSE", "FALSE", "FALSE", "Enable ACS capability checks on root ports"],
-        ["execInstalledOnly", "Bool", "FALSE", "FALSE", "FALSE", "Execute only installed binaries"],
-        ["netNetqueueEnabled", "Bool", "TRUE", "TRUE", "TRUE", "Enable/Disable NetQueue support."],
-        ["iovDisableIR", "Bool", "FALSE", "FALSE", "FALSE", "Disable Interrupt Routing in the IOMMU"],
+        flag("disableACSCheck", false, "Bypass ACS capability checks on all PCIE devices"),
+        flag("enableACSCheckForRP", false, "Enable ACS capability checks on root ports"),
+        flag("execInstalledOnly", false, "Execute only installed binaries"),
+        flag("netNetqueueEnabled", true, "Enable/Disable NetQueue support."),
+        flag("iovDisableIR", false, "Disable Interrupt Routing in the IOMMU"),
         // UNSOURCED: the default is configured, and what the kernel made of it has another name.
         ["logPort", "String", "default", "none", "default", "Serial port to use for logging"],
     ];

@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use super::governor::{self, Cause, Governor};
+use super::lanes;
 use super::rhythm;
 use crate::probe::{Pace, Probe, Turn};
 
@@ -247,7 +248,9 @@ impl Schedule {
     /// The connection to a target that is to be spared ended: so did the batch that ran.
     pub fn broken_off(&mut self, now: Duration) {
         if !self.taken.is_empty() {
-            self.ended(self.began, now);
+            // As many shells worked as may.
+            let shells = u32::try_from(lanes::MOST).unwrap_or(1);
+            self.ended_after(self.began, now, now.saturating_sub(self.began) * shells);
         }
     }
 
@@ -290,6 +293,11 @@ impl Schedule {
 
     /// A batch ended. A target on which it took long gets at least as long a rest.
     pub fn ended(&mut self, began: Duration, now: Duration) {
+        self.ended_after(began, now, now.saturating_sub(began));
+    }
+
+    /// The same, where so much was worked in that time, by several shells at once.
+    pub fn ended_after(&mut self, began: Duration, now: Duration, worked: Duration) {
         self.not_before = now + REST.max(now.saturating_sub(began));
         let taken = std::mem::take(&mut self.taken);
         for &index in &taken {
@@ -301,7 +309,13 @@ impl Schedule {
         }
         let Some(governor) = &mut self.governor else { return };
         let is_new = self.items.iter().any(Item::is_new);
-        governor.ended(taken, began, now, if is_new { governor::FIRST_REST } else { governor::REST });
+        // As if it had been done one after the other.
+        governor.ended(
+            taken,
+            began,
+            now.max(began + worked),
+            if is_new { governor::FIRST_REST } else { governor::REST },
+        );
         self.end_pass(now);
         let Some(governor) = &self.governor else { return };
         if governor.is_loaded() {

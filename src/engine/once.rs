@@ -14,6 +14,7 @@ use crate::app::Problem;
 use crate::collect::connectors::{LocalConnector, SshConnector};
 use crate::collect::governor;
 use crate::collect::kind;
+use crate::collect::lanes;
 use crate::collect::link::{BatchError, Connector, Link};
 use crate::collect::rounds::{self, RoundEnd, Sequence};
 use crate::collect::setback;
@@ -227,7 +228,7 @@ async fn by_parts<L: Link>(
     let mut rest = due;
     while !rest.is_empty() {
         let (part, later) =
-            rest.split_at(governor::part(rest.iter().map(|probe| governor::cost(probe.sources)), governor::MOST_COST));
+            rest.split_at(governor::part(rest.iter().map(|probe| governor::cost(probe.sources)), lanes::MOST_COST));
         rest = later;
         let end = rounds::round(link, target, sequence, part.to_vec(), reports).await;
         whole.read.extend(end.read);

@@ -101,11 +101,16 @@ impl Played {
             }
             schedule.ended_after(began, now, worked);
             self.batches.push((began, now));
-            self.work.push((began, began + worked));
+            self.note_work(began, worked);
             for (place, _) in PROBES.iter().enumerate().filter(|(_, probe)| changed.contains(probe.name)) {
                 schedule.hurry(place);
             }
         }
+    }
+
+    fn note_work(&mut self, began: Duration, length: Duration) {
+        let began = self.work.last().map_or(began, |&(_, ended)| began.max(ended));
+        self.work.push((began, began + length));
     }
 
     /// The oldest that what an item says becomes, in seconds, of all reads that begin between these two times.
@@ -133,8 +138,18 @@ const FAST: [(&str, bool); 9] = [
     ("esxi.net-dvs", false),
     ("esxi.vmkernel-log", false),
 ];
-/// Which VM a guest is, its adapter, the switch under that, its uplinks, and the adapter that is tagged for PVRDMA.
-const VERDICT: [(&str, bool); 3] = [("esxi.vm-config", false), ("esxi.vswitches", false), ("esxi.vmknics", false)];
+/// Which VM a guest is, its adapter, the switch under that and its uplinks, RDMA devices, the adapter that is tagged for
+/// PVRDMA, and the firewall.
+const VERDICT: [(&str, bool); 8] = [
+    ("esxi.vms", false),
+    ("esxi.vm-config", false),
+    ("esxi.net-dvs", false),
+    ("esxi.vswitches", false),
+    ("esxi.rdma", false),
+    ("esxi.vmknics", false),
+    ("esxi.advanced-settings", false),
+    ("esxi.firewall", false),
+];
 const COUNTERS: [(&str, bool); 3] =
     [("esxi.rdma-statistics", false), ("esxi.nic-statistics", false), ("esxi.nic-private-statistics", false)];
 
@@ -144,18 +159,21 @@ fn what_presses_comes_round_soon_and_nothing_starves() {
     let played = played(seconds(end));
     let items = Schedule::sparing(PROBES).items.len();
     assert_eq!(played.reads.len(), items);
-    // What the verdict about a pair of guests needs is there within twelve seconds (of the fifteen that it may take),
-    // everything within twenty minutes.
+    // What the verdict about a pair of guests needs is there within ten seconds (of the fifteen that it may take), what
+    // presses within 25, everything within twenty minutes.
     let first = |item| played.reads[&item][0].1;
-    for item in FAST.into_iter().chain(VERDICT) {
-        assert!(first(item) <= seconds(12), "{item:?}: {:?}", first(item));
+    for item in VERDICT {
+        assert!(first(item) <= seconds(10), "{item:?}: {:?}", first(item));
+    }
+    for item in FAST {
+        assert!(first(item) <= seconds(25), "{item:?}: {:?}", first(item));
     }
     for item in played.reads.keys() {
         assert!(first(*item) <= seconds(1200), "{item:?}: {:?}", first(*item));
         let oldest = played.oldest(*item, 0, end);
         assert!(oldest <= 3600, "{item:?}: {oldest} s");
     }
-    for (item, most) in FAST.map(|item| (item, 240)).into_iter().chain(COUNTERS.map(|item| (item, 1500))) {
+    for (item, most) in FAST.map(|item| (item, 245)).into_iter().chain(COUNTERS.map(|item| (item, 1500))) {
         let oldest = played.oldest(item, 0, end);
         assert!(oldest <= most, "{item:?}: {oldest} s");
     }
@@ -192,7 +210,7 @@ fn interrupted(up: Duration, down: Duration, end: Duration) -> Played {
             let broken = last + schedule.length(&due).min(seconds(1));
             schedule.broken_off(broken);
             played.batches.push((last, broken));
-            played.work.push((last, last + broken.saturating_sub(last) * 3));
+            played.note_work(last, broken.saturating_sub(last) * 3);
         } else {
             schedule.broken_off(now);
         }

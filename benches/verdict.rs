@@ -89,10 +89,11 @@ fn console() -> Duration {
     let mut read = BTreeSet::new();
     let took = loop {
         let message = messages.blocking_recv().expect("the engine lives");
-        if let Message::Report { report, .. } = &message {
-            if HOSTS[0] == report.target.as_str() && read.insert(report.probe.clone()) {
-                println!("  {:5.1} s {}", began.elapsed().as_secs_f64(), report.probe);
-            }
+        if let Message::Report { report, .. } = &message
+            && report.target.as_str() == HOSTS[0]
+            && read.insert(report.probe.clone())
+        {
+            println!("  {:5.1} s {}", began.elapsed().as_secs_f64(), report.probe);
         }
         update(&mut model, message);
         let verdict = path::shown_path(&model).map(|path| path.verdict.transport);

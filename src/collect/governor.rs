@@ -16,12 +16,12 @@
 //! leads is said in [`super::rhythm`]):
 //!
 //! - What decides whether a pair of guests has RDMA is there after ten seconds, as three shells work side by side (see
-//!   [`super::lanes`]; what they work is charged as if one had), what presses after 25, and everything after seventeen
-//!   minutes: until then the panel says what was not read yet. Where commands are cheaper, everything is there after the first
-//!   minute.
+//!   [`super::lanes`]; what they work is charged as if one had), what presses after fifteen, passthrough after five minutes, and
+//!   everything after seventeen: until then the panel says what was not read yet. Where commands are cheaper, everything is
+//!   there after the first minute.
 //! - What presses (state and uplink of RDMA devices, links, running VMs and where they are, PFC, rulesets, the adapter
 //!   tagged for PVRDMA, passthrough and boot-time settings, ports of distributed switches, messages of the VMkernel) is
-//!   never older than a little more than four minutes. It is twelve commands: 84 s if a tenth of the time were for nothing else.
+//!   never older than four minutes. It is twelve commands: 84 s if a tenth of the time were for nothing else.
 //! - Counters are never older than 25 minutes, everything else never than an hour, unless something that leads changes:
 //!   then what hangs on it is read next. That is more than the pace of its probes; the age of a value that is older than
 //!   ten minutes stands beside it.

@@ -115,8 +115,11 @@ impl<R: Remote> ShellLink<R> {
             }
             None => ESXCLI,
         };
-        let all = || (0..sources.len()).collect::<Vec<_>>();
-        let lanes = if self.is_serial.load(Ordering::Relaxed) { vec![all()] } else { lanes::spread(sources) };
+        let lanes = if self.is_serial.load(Ordering::Relaxed) {
+            vec![(0..sources.len()).collect()]
+        } else {
+            lanes::spread(sources)
+        };
         let reading = lanes.iter().map(|places| self.lane((tool, name), sources, places, sections));
         let ends = futures::future::join_all(reading).await;
         let is_refused = |end: &Result<(), BatchError>| matches!(end, Err(BatchError::ChannelRefused(_)));

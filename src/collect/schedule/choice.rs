@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::super::governor::{self, Cause, Governor};
-use super::super::lanes;
 use super::{Item, Part, Schedule};
 use crate::probe::Turn;
 
@@ -94,8 +93,8 @@ impl Schedule {
         let mut wanted = self.wanted(governor, now);
         let cause = wanted.first().and_then(|&first| governor.cause(first));
         let at_once = cause == Some(Cause::Asked) || cause.is_some() && governor.may_cut(now, Duration::ZERO);
-        // Where somebody waits, all shells are kept busy: what they may take is bounded below.
-        let most = if at_once { lanes::MOST_COST } else { governor::STEADY_COST };
+        // As long as no command was seen nobody knows what many of them cost.
+        let most = if at_once && self.seen.0 > 0 { governor::MOST_COST } else { governor::STEADY_COST };
         wanted.truncate(governor::part(wanted.iter().map(|&index| self.items[index].cost), most));
         let may = |count: usize| governor.not_before(now, self.length(&wanted[..count]), cause) <= now;
         let fitting = (1..=wanted.len()).take_while(|&count| may(count)).count();

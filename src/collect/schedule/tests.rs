@@ -131,18 +131,20 @@ fn a_spared_host_works_at_most_a_minute_in_ten() {
 #[test]
 fn what_is_asked_of_a_spared_host_is_read_at_once_and_paid_for() {
     let mut schedule = Schedule::sparing(&many(20, Pace::Fast));
-    let batches = run(&mut schedule, |_| seconds(4), seconds(3));
-    assert_eq!(batches.iter().map(|(_, due)| due.len()).collect::<Vec<_>>(), [20]);
-    assert_eq!(schedule.next(seconds(4)), Some(seconds(4 + 40)));
+    let batches = run(&mut schedule, |_| seconds(4), seconds(4));
+    assert_eq!(batches.iter().map(|(_, due)| due.len()).collect::<Vec<_>>(), [6, 14]);
+    assert_eq!(schedule.next(seconds(8)), Some(seconds(8 + 40 + 32)));
     schedule.read_all();
     assert_eq!(schedule.next(seconds(8)), Some(seconds(8)));
-    let due = schedule.take(seconds(10));
-    assert_eq!(due.len(), 20);
-    for index in due {
-        schedule.read(index, seconds(10), Duration::from_millis(200), false);
+    for began in [10, 14] {
+        let due = schedule.take(seconds(began));
+        assert!(!due.is_empty());
+        for index in due {
+            schedule.read(index, seconds(began), Duration::from_millis(200), false);
+        }
+        schedule.ended(seconds(began), seconds(began + 4));
     }
-    schedule.ended(seconds(10), seconds(14));
-    assert_eq!(schedule.next(seconds(14)), Some(seconds(14 + 40 + 32)));
+    assert_eq!(schedule.next(seconds(18)), Some(seconds(18 + 40 + 32)));
 }
 
 #[test]

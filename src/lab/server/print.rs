@@ -64,15 +64,15 @@ pub fn read_once(
     // The program itself may be another that takes the same words.
     let shared = read.shared().and_then(|place| SHARED.get(place));
     let is_shared = |words: &[String]| shared.is_some_and(|shared| shared[1..] == words[1..]);
-    let mut run = |words: &[String], sudo: bool| match once.get(words) {
-        Some(known) => Printed { stdout: known.stdout.clone(), ..Printed::default() },
-        None => {
-            let printed = Printed::from(run_as(machine, login, words, sudo));
-            if printed.status == 0 && is_shared(words) {
-                once.insert(words.to_vec(), printed.clone());
-            }
-            printed
+    let mut run = |words: &[String], sudo: bool| {
+        if let Some(known) = once.get(words) {
+            return Printed { stdout: known.stdout.clone(), ..Printed::default() };
         }
+        let printed = Printed::from(run_as(machine, login, words, sudo));
+        if printed.status == 0 && is_shared(words) {
+            once.insert(words.to_vec(), printed.clone());
+        }
+        printed
     };
     match read {
         Read::Files(globs) => files(machine, login, globs.iter().flat_map(|glob| expand(machine, glob))),

@@ -160,20 +160,21 @@ fn what_presses_comes_round_soon_and_nothing_starves() {
     let items = Schedule::sparing(PROBES).items.len();
     assert_eq!(played.reads.len(), items);
     // What the verdict about a pair of guests needs is there within ten seconds (of the fifteen that it may take), what
-    // presses within 25, everything within twenty minutes.
+    // presses within fifteen, passthrough within five minutes, everything within twenty.
     let first = |item| played.reads[&item][0].1;
     for item in VERDICT {
         assert!(first(item) <= seconds(10), "{item:?}: {:?}", first(item));
     }
     for item in FAST {
-        assert!(first(item) <= seconds(25), "{item:?}: {:?}", first(item));
+        let most = if item.0 == "esxi.pci" { 300 } else { 15 };
+        assert!(first(item) <= seconds(most), "{item:?}: {:?}", first(item));
     }
     for item in played.reads.keys() {
         assert!(first(*item) <= seconds(1200), "{item:?}: {:?}", first(*item));
         let oldest = played.oldest(*item, 0, end);
         assert!(oldest <= 3600, "{item:?}: {oldest} s");
     }
-    for (item, most) in FAST.map(|item| (item, 245)).into_iter().chain(COUNTERS.map(|item| (item, 1500))) {
+    for (item, most) in FAST.map(|item| (item, 240)).into_iter().chain(COUNTERS.map(|item| (item, 1500))) {
         let oldest = played.oldest(item, 0, end);
         assert!(oldest <= most, "{item:?}: {oldest} s");
     }
@@ -264,7 +265,7 @@ fn what_somebody_asks_for_is_read_at_once_and_charged() {
     schedule.read_all();
     played.on(&mut schedule, now + seconds(60), |_, _| false);
     let of_it: Duration = played.work[before..].iter().map(|&(began, ended)| ended.saturating_sub(began)).sum();
-    assert!(of_it >= seconds(55), "all of it: {of_it:?}");
+    assert!(of_it >= seconds(45), "all of it: {of_it:?}");
     played.on(&mut schedule, asked * 3, |_, _| false);
     let all: Duration = played.work.iter().map(|&(began, ended)| ended.saturating_sub(began)).sum();
     assert!(all * 10 <= asked * 3, "{all:?}");

@@ -8,7 +8,6 @@
 use std::time::Duration;
 
 use super::governor::{self, Cause, Governor};
-use super::lanes;
 use super::rhythm;
 use crate::probe::{Pace, Probe, Source, Turn};
 
@@ -263,9 +262,7 @@ impl Schedule {
     /// The connection to a target that is to be spared ended: so did the batch that ran.
     pub fn broken_off(&mut self, now: Duration) {
         if !self.taken.is_empty() {
-            // As many shells worked as may.
-            let shells = u32::try_from(lanes::MOST).unwrap_or(1);
-            self.ended_after(self.began, now, now.saturating_sub(self.began) * shells);
+            self.ended(self.began, now);
         }
     }
 

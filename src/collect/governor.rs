@@ -12,10 +12,13 @@
 //! that the host is busy: its rest is wider, and what is least pressing waits.
 //!
 //! What that means at 0.7 s a command, for a host with four adapters, two RDMA devices and three VMs, of which everything
-//! is some 80 commands of that cost (proved by the tests of [`super::schedule`]; what leads is said in [`super::rhythm`]):
+//! is some 65 commands of that cost, as several sources read the same lists (proved by the tests of [`super::schedule`]; what
+//! leads is said in [`super::rhythm`]):
 //!
-//! - What presses is there after twenty seconds, the VMs after thirty, and everything after seventeen minutes: until then the
-//!   panel says what was not read yet. Where commands are cheaper, everything is there after the first minute.
+//! - What decides whether a pair of guests has RDMA is there after ten seconds, as three shells work side by side (see
+//!   [`super::lanes`]; what they work is charged as if one had), what presses after fifteen, passthrough after five minutes, and
+//!   everything after seventeen: until then the panel says what was not read yet. Where commands are cheaper, everything is
+//!   there after the first minute.
 //! - What presses (state and uplink of RDMA devices, links, running VMs and where they are, PFC, rulesets, the adapter
 //!   tagged for PVRDMA, passthrough and boot-time settings, ports of distributed switches, messages of the VMkernel) is
 //!   never older than four minutes. It is twelve commands: 84 s if a tenth of the time were for nothing else.

@@ -101,6 +101,12 @@ pub trait Link: Send + Sync + 'static {
         sections: &mpsc::Sender<Section>,
     ) -> impl Future<Output = Result<(), BatchError>> + Send;
 
+    /// How long the shells of the batches since this was asked last worked, one after the other; `None` where no more than
+    /// one worked at a time.
+    fn worked(&self) -> Option<Duration> {
+        None
+    }
+
     /// Starts a stream whose lines carry `nonce`: ticks go in, lines come out.
     fn stream(&self, nonce: &str) -> impl Future<Output = Result<Exec, TransportError>> + Send;
 

@@ -10,6 +10,7 @@ pub mod connectors;
 pub mod esxcli;
 pub mod governor;
 pub mod kind;
+pub mod lanes;
 pub mod lines;
 pub mod link;
 pub mod outlet;

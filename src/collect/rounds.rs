@@ -144,7 +144,9 @@ pub async fn run<L: Link>(
             }
         }
         let now = standing.now();
-        standing.schedule.ended(began, now);
+        let worked = link.worked().map_or(Duration::ZERO, |worked| standing.in_its_time(worked));
+        let worked = worked.max(now.saturating_sub(began));
+        standing.schedule.ended_after(began, now, worked);
         for (name, observations) in fresh {
             if rhythm::may_stand(observations.iter().map(|seen| &**seen)) {
                 standing.kept.insert(name, observations);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::governor::{self, Cause, Governor};
 use super::rhythm;
-use crate::probe::{Pace, Probe, Turn};
+use crate::probe::{Pace, Probe, Source, Turn};
 
 mod choice;
 
@@ -58,6 +58,8 @@ struct Item {
     presses: bool,
     period: Duration,
     cost: usize,
+    /// How many of its sources read what others read, too.
+    shared: u32,
     /// How long its last reads took.
     takes: Option<Duration>,
     /// Never as long as there is nothing that it could lead.
@@ -79,6 +81,7 @@ impl Item {
             presses: rhythm::presses(probe),
             period: Duration::from_secs(probe.pace.seconds()),
             cost: governor::cost(probe.sources),
+            shared: shared(probe.sources),
             takes: None,
             due: Duration::ZERO,
             late: false,
@@ -96,6 +99,12 @@ impl Item {
     fn lateness(&self, now: Duration) -> u128 {
         now.saturating_sub(self.due).as_millis() * 1000 / self.period.as_millis().max(1)
     }
+}
+
+/// How many sources read what others read, too.
+fn shared<'a>(sources: impl IntoIterator<Item = &'a Source>) -> u32 {
+    let count = sources.into_iter().filter(|source| source.read.shared().is_some()).count();
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 /// When each thing of one target is due.
@@ -156,6 +165,7 @@ impl Schedule {
                     pace: Pace::Medium,
                     period: rhythm::period(probe),
                     cost: governor::cost(probe.sources.iter().filter(|source| rhythm::is_leading(probe, source))),
+                    shared: shared(probe.sources.iter().filter(|source| rhythm::is_leading(probe, source))),
                     due: Duration::MAX,
                     ..Item::whole(place, probe)
                 });
@@ -218,7 +228,12 @@ impl Schedule {
     fn length(&self, indices: &[usize]) -> Duration {
         let (commands, took) = self.seen;
         let command = u32::try_from(commands).ok().and_then(|commands| took.checked_div(commands)).unwrap_or(A_COMMAND);
-        let of = |item: &Item| item.takes.unwrap_or_else(|| command * u32::try_from(item.cost).unwrap_or(u32::MAX));
+        // What several sources read may have been asked for by another the last time.
+        let alone = |item: &Item| command.max(A_COMMAND) * item.shared;
+        let of = |item: &Item| match item.takes {
+            Some(takes) => takes + alone(item),
+            None => command * u32::try_from(item.cost).unwrap_or(u32::MAX),
+        };
         indices.iter().map(|&index| of(&self.items[index])).sum()
     }
 
@@ -262,7 +277,7 @@ impl Schedule {
             item.due = if item.part == Part::Leading { Duration::MAX } else { item.due.min(now) };
         }
         let mut first = self.wholes();
-        first.retain(|&index| self.items[index].turn == Turn::First);
+        first.retain(|&index| self.items[index].turn <= Turn::First);
         // A link that drops again and again leaves time for the rest.
         if let Some(governor) = self.governor.as_mut().filter(|_| !is_often) {
             governor.want(first, Cause::Fresh);
@@ -290,6 +305,11 @@ impl Schedule {
 
     /// A batch ended. A target on which it took long gets at least as long a rest.
     pub fn ended(&mut self, began: Duration, now: Duration) {
+        self.ended_after(began, now, now.saturating_sub(began));
+    }
+
+    /// The same, where so much was worked in that time, by several shells at once.
+    pub fn ended_after(&mut self, began: Duration, now: Duration, worked: Duration) {
         self.not_before = now + REST.max(now.saturating_sub(began));
         let taken = std::mem::take(&mut self.taken);
         for &index in &taken {
@@ -301,7 +321,13 @@ impl Schedule {
         }
         let Some(governor) = &mut self.governor else { return };
         let is_new = self.items.iter().any(Item::is_new);
-        governor.ended(taken, began, now, if is_new { governor::FIRST_REST } else { governor::REST });
+        // As if it had been done one after the other.
+        governor.ended(
+            taken,
+            began,
+            now.max(began + worked),
+            if is_new { governor::FIRST_REST } else { governor::REST },
+        );
         self.end_pass(now);
         let Some(governor) = &self.governor else { return };
         if governor.is_loaded() {

@@ -1,6 +1,7 @@
 //! A POSIX shell at the other end of a connection: batches and streams are both a `/bin/sh -s` that gets its script on
 //! its input. The command line says nothing else, so no login shell has to understand any of it.
 
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -9,6 +10,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::change::Given;
 use super::esxcli::{self, Attempt, LOCALCLI, Tool};
 use super::kind::System;
+use super::lanes;
 use super::link::{BatchError, Link, Remote};
 use super::privilege::{News, Privilege, Way};
 use super::rounds::Sequence;
@@ -56,6 +58,10 @@ pub struct ShellLink<R> {
     privilege: Privilege,
     /// On an ESXi host: what reads it.
     tool: Option<Tool>,
+    /// On an ESXi host: true once it refused a shell beside another.
+    is_serial: AtomicBool,
+    /// For how long shells of an ESXi host worked since somebody asked, in microseconds.
+    worked: AtomicU64,
     /// On a switch that is Linux.
     switch: Option<SwitchSystem>,
 }
@@ -63,17 +69,24 @@ pub struct ShellLink<R> {
 impl<R: Remote> ShellLink<R> {
     /// The shell at the other end of `remote`, whose privileged commands are run as `privilege` says.
     pub fn new(remote: R, privilege: Privilege) -> Self {
-        Self { remote, privilege, tool: None, switch: None }
+        Self {
+            remote,
+            privilege,
+            tool: None,
+            is_serial: AtomicBool::default(),
+            worked: AtomicU64::default(),
+            switch: None,
+        }
     }
 
     /// The shell of an ESXi host at the other end of `remote`. There is no `sudo` on such hosts.
     pub fn esxi(remote: R) -> Self {
-        Self { remote, privilege: Privilege::default(), tool: Some(Tool::default()), switch: None }
+        Self { tool: Some(Tool::default()), ..Self::new(remote, Privilege::default()) }
     }
 
     /// The shell of a switch of this system, which is Linux, at the other end of `remote`.
     pub fn switch(remote: R, system: SwitchSystem) -> Self {
-        Self { remote, privilege: Privilege::default(), tool: None, switch: Some(system) }
+        Self { switch: Some(system), ..Self::new(remote, Privilege::default()) }
     }
 
     /// How long a batch may take.
@@ -94,25 +107,75 @@ impl<R: Remote> ShellLink<R> {
         let name = match tool.in_force() {
             Some(name) => name,
             None if sources.iter().any(|source| needs_esxcli(&source.read)) => {
+                let began = Instant::now();
                 let esxcli = time(&self.remote, ESXCLI).await?;
                 let localcli = time(&self.remote, LOCALCLI).await?;
+                self.note_work(began.elapsed());
                 tool.timed(esxcli, localcli)
             }
             None => ESXCLI,
         };
+        let lanes = if self.is_serial.load(Ordering::Relaxed) {
+            vec![(0..sources.len()).collect()]
+        } else {
+            lanes::spread(sources)
+        };
+        let reading = lanes.iter().map(|places| self.lane((tool, name), sources, places, sections));
+        let ends = futures::future::join_all(reading).await;
+        let is_refused = |end: &Result<(), BatchError>| matches!(end, Err(BatchError::ChannelRefused(_)));
+        if ends.iter().all(is_refused) {
+            return ends.into_iter().next().unwrap_or(Ok(()));
+        }
+        // It allows fewer shells at a time: what they would have read is read by one, now and from now on.
+        let mut left: Vec<usize> = Vec::new();
+        let mut end = Ok(());
+        for (lane, of_lane) in lanes.iter().zip(ends) {
+            match of_lane {
+                Err(BatchError::ChannelRefused(_)) => left.extend(lane),
+                of_lane => end = worse(end, of_lane),
+            }
+        }
+        if !left.is_empty() {
+            self.is_serial.store(true, Ordering::Relaxed);
+            left.sort_unstable();
+            let of_left = self.lane((tool, name), sources, &left, sections).await;
+            end = worse(end, of_left);
+        }
+        end
+    }
+
+    fn note_work(&self, length: Duration) {
+        let length = u64::try_from(length.as_micros()).unwrap_or(u64::MAX);
+        self.worked.fetch_add(length, Ordering::Relaxed);
+    }
+
+    /// Reads the sources at these places of a batch of an ESXi host by one shell.
+    async fn lane(
+        &self,
+        (tool, name): (&Tool, &'static str),
+        sources: &[Source],
+        places: &[usize],
+        sections: &mpsc::Sender<Section>,
+    ) -> Result<(), BatchError> {
+        let own: Vec<Source> = places.iter().map(|&place| sources[place]).collect();
         let (sender, mut received) = mpsc::channel::<Section>(1);
         let how = How { tool: name, deadline: ESXI_BATCH_DEADLINE };
         let reading = async {
-            let result = run(&self.remote, sources, &[], how, &sender).await;
+            let began = Instant::now();
+            let result = run(&self.remote, &own, &[], how, &sender).await;
+            self.note_work(began.elapsed());
             drop(sender);
             result
         };
         let passing_on = async {
+            let mut since = Instant::now();
             while let Some(mut section) = received.recv().await {
-                if let Some(source) = sources.get(section.index) {
-                    tool.answered(name, source, &mut section);
-                }
-                let _ = sections.send(section).await;
+                let Some((source, &index)) = own.get(section.index).zip(places.get(section.index)) else { continue };
+                tool.answered(name, source, &mut section);
+                // A host that does not tell it: only within its own shell one section follows another.
+                let took = std::mem::replace(&mut since, Instant::now()).elapsed();
+                let duration = section.duration.or(Some(took));
+                let _ = sections.send(Section { index, duration, ..section }).await;
             }
         };
         tokio::join!(reading, passing_on).0
@@ -186,6 +249,10 @@ impl<R: Remote> Link for ShellLink<R> {
         let (result, ()) = tokio::join!(reading, passing_on);
         result?;
         self.plainly(sources, &refused, sections).await
+    }
+
+    fn worked(&self) -> Option<Duration> {
+        self.tool.as_ref().map(|_| Duration::from_micros(self.worked.swap(0, Ordering::Relaxed)))
     }
 
     async fn stream(&self, nonce: &str) -> Result<Exec, TransportError> {
@@ -302,6 +369,17 @@ impl From<TransportError> for BatchError {
             TransportError::TimedOut(after) => Self::TimedOut { begun: false, after, said: Text::new("") },
         }
     }
+}
+
+/// Which of two ends of one batch is told: what ended the connection, or else what did not only come too late.
+fn worse(one: Result<(), BatchError>, other: Result<(), BatchError>) -> Result<(), BatchError> {
+    let rank = |end: &Result<(), BatchError>| match end {
+        Ok(()) => 0,
+        Err(BatchError::TimedOut { .. }) => 1,
+        Err(BatchError::Closed) => 3,
+        Err(_) => 2,
+    };
+    if rank(&other) > rank(&one) { other } else { one }
 }
 
 /// How a batch is run.

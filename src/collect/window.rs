@@ -16,12 +16,20 @@ pub const MOST_WORK: Duration = Duration::from_mins(1);
 pub struct Window(VecDeque<(Duration, Duration)>);
 
 impl Window {
-    /// It worked from then to then, later than all before.
+    /// It worked from then to then. What several shells did side by side counts as if they had done it one after the other,
+    /// so it may reach beyond the time at which it was done: what comes then counts from there on.
     pub fn worked(&mut self, began: Duration, ended: Duration) {
+        let shift = self.end().saturating_sub(began);
+        let (began, ended) = (began + shift, ended + shift);
         while self.0.front().is_some_and(|&(_, end)| end + WINDOW <= began) {
             self.0.pop_front();
         }
         self.0.push_back((began, ended));
+    }
+
+    /// When all the work would be done.
+    fn end(&self) -> Duration {
+        self.0.back().map_or(Duration::ZERO, |&(_, end)| end)
     }
 
     /// The work after a time.
@@ -38,9 +46,10 @@ impl Window {
     }
 
     /// The first time from `at` on at which there is room for work that takes so long.
-    pub fn room_from(&self, at: Duration, length: Duration) -> Duration {
+    pub fn room_from(&self, wanted: Duration, length: Duration) -> Duration {
+        let at = wanted.max(self.end());
         if self.has_room(at, length) {
-            return at;
+            return wanted;
         }
         let length = length.min(MOST_WORK);
         // So much of the oldest work must have left the window by its end.
@@ -80,6 +89,17 @@ mod tests {
         assert_eq!(window.room_from(seconds(120), seconds(300)), seconds(720 - 60));
         window.worked(seconds(1000), seconds(1010));
         assert_eq!(window.work_since(seconds(0)), seconds(10), "what is over is forgotten");
+    }
+
+    #[test]
+    fn what_was_done_side_by_side_counts_as_one_after_the_other() {
+        let mut window = Window::default();
+        window.worked(seconds(0), seconds(25));
+        window.worked(seconds(9), seconds(34));
+        assert_eq!(window.work_since(seconds(0)), seconds(50));
+        assert_eq!(window.work_since(seconds(30)), seconds(20), "the second counts from 25 to 50");
+        assert_eq!(window.room_from(seconds(18), seconds(10)), seconds(18));
+        assert_eq!(window.room_from(seconds(18), seconds(11)), seconds(601 - 11));
     }
 
     proptest::proptest! {

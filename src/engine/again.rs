@@ -6,6 +6,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 
 use crate::collect::governor;
+use crate::collect::lanes;
 use crate::collect::link::Link;
 use crate::collect::rounds::{self, Sequence};
 use crate::fabric::{Entity, Fact, Outcome, Report, TargetId, Timestamp};
@@ -47,7 +48,7 @@ pub async fn counters<L: Link>(
         let mut rest = &counting[..];
         while !rest.is_empty() {
             let costs = rest.iter().map(|probe| governor::cost(probe.sources));
-            let (part, later) = rest.split_at(governor::part(costs, governor::MOST_COST));
+            let (part, later) = rest.split_at(governor::part(costs, lanes::MOST_COST));
             rest = later;
             if rounds::round(link, target, sequence, part.to_vec(), &sender).await.result.is_err() {
                 break;

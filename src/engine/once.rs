@@ -1,11 +1,13 @@
 //! One collection of everything, for commands that print and end. Nobody is there to answer questions.
 
 use std::io;
+use std::time::Duration;
 
 use futures::StreamExt as _;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
 
 use super::again;
 use super::offline::{self, Saved};
@@ -14,7 +16,8 @@ use crate::app::Problem;
 use crate::collect::connectors::{LocalConnector, SshConnector};
 use crate::collect::governor;
 use crate::collect::kind;
-use crate::collect::link::{BatchError, Connector, Link};
+use crate::collect::lanes;
+use crate::collect::link::{BatchError, Connector, Failure, Link};
 use crate::collect::rounds::{self, RoundEnd, Sequence};
 use crate::collect::setback;
 use crate::fabric::{Outcome, Report, TargetId, Text};
@@ -144,6 +147,7 @@ fn unreached(target: TargetId, problem: Problem) -> Collected {
 }
 
 async fn over(target: TargetId, is_local: bool, connector: &impl Connector, options: &Options) -> Collected {
+    let until = options.within.map(|within| (within, Instant::now() + within));
     let link = match connector.connect().await {
         Ok(link) => link,
         Err(failure) => return unreached(target, failure.problem),
@@ -159,7 +163,7 @@ async fn over(target: TargetId, is_local: bool, connector: &impl Connector, opti
     let (sender, mut received) = mpsc::channel(probes.len().max(1));
     let reading = async {
         let mut due: Vec<&Probe> = probes.iter().collect();
-        due.sort_by_key(|probe| probe.pace);
+        due.sort_by_key(|probe| (probe.rhythm.turn, probe.pace));
         if system == System::Esxi {
             let end = by_parts(&link, &target, &sequence, &due, &sender).await;
             drop(sender);
@@ -178,24 +182,46 @@ async fn over(target: TargetId, is_local: bool, connector: &impl Connector, opti
         drop(sender);
         end
     };
+    let reading = async {
+        let Some((within, at)) = until else { return reading.await };
+        timeout_at(at, reading).await.unwrap_or_else(|_| RoundEnd {
+            result: Err(BatchError::TimedOut { begun: true, after: within, said: Text::new("") }),
+            read: Vec::new(),
+            unread: probes.iter().map(|probe| probe.name).collect(),
+            changed: Vec::new(),
+            moved: Vec::new(),
+        })
+    };
     let gathering = async {
-        let mut reports = Vec::new();
+        let mut reports: Vec<Report> = Vec::new();
         while let Some(report) = received.recv().await {
             reports.push(report);
         }
         reports
     };
-    let (RoundEnd { result, unread, .. }, mut reports) = tokio::join!(reading, gathering);
+    let (RoundEnd { result, mut unread, .. }, mut reports) = tokio::join!(reading, gathering);
     reports.extend(link.news(&target, &sequence).into_iter().map(|news| news.report));
     let (mut again, mut clock) = (Vec::new(), None);
     if let (Some(after), Ok(())) = (options.again, &result) {
-        again = again::counters(&link, &target, &sequence, probes, &reports, after).await;
-        clock = again::clock(&link, &target, &sequence).await;
+        let second = async {
+            again = again::counters(&link, &target, &sequence, probes, &reports, after).await;
+            clock = again::clock(&link, &target, &sequence).await;
+        };
+        match until {
+            None => second.await,
+            Some((_, at)) => drop(timeout_at(at, second).await),
+        }
     }
+    unread.retain(|name| !reports.iter().any(|report| report.probe.as_str() == *name));
     link.close().await;
     let mut incomplete = None;
     if let Err(error) = result {
-        let failure = setback::failure(&target, &error);
+        let failure = match options.within {
+            Some(within) if error == (BatchError::TimedOut { begun: true, after: within, said: Text::new("") }) => {
+                Failure::passing(cut_short(within, &unread))
+            }
+            _ => setback::failure(&target, &error),
+        };
         if matches!(error, BatchError::NoShell { .. } | BatchError::ExecRefused | BatchError::ChannelRefused(_)) {
             return unreached(target, failure.problem);
         }
@@ -214,6 +240,15 @@ async fn over(target: TargetId, is_local: bool, connector: &impl Connector, opti
     Collected { target, system, reached: Ok(via), incomplete, reports, again, clock }
 }
 
+/// Why a target was not read to its end in the time that there was, and what of it was not.
+fn cut_short(within: Duration, unread: &[&str]) -> Problem {
+    Problem::new(
+        &format!("was not read to its end within {} s", within.as_secs()),
+        &format!("not read: {}", unread.join(", ")),
+        "give it more time with --within, or leave that out",
+    )
+}
+
 /// Reads the probes of an ESXi host, a few at a time: all of them at once would take longer than a batch may.
 async fn by_parts<L: Link>(
     link: &L,
@@ -227,7 +262,7 @@ async fn by_parts<L: Link>(
     let mut rest = due;
     while !rest.is_empty() {
         let (part, later) =
-            rest.split_at(governor::part(rest.iter().map(|probe| governor::cost(probe.sources)), governor::MOST_COST));
+            rest.split_at(governor::part(rest.iter().map(|probe| governor::cost(probe.sources)), lanes::MOST_COST));
         rest = later;
         let end = rounds::round(link, target, sequence, part.to_vec(), reports).await;
         whole.read.extend(end.read);
@@ -308,6 +343,19 @@ mod tests {
         let outcomes: Vec<&Outcome> =
             collected.reports.iter().flat_map(|report| &report.observations).map(|seen| &seen.outcome).collect();
         assert_eq!(outcomes, [&Outcome::TimedOut, &Outcome::TimedOut]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_not_read_in_the_time_that_there_is_is_named() {
+        let connector = FakeConnector::new(&Behaviour::of([Act::Hang]));
+        let options = Options { within: Some(Duration::from_secs(7)), ..options() };
+        let began = Instant::now();
+        let collected = over(TargetId::new("t"), false, &connector, &options).await;
+        assert_eq!(began.elapsed(), Duration::from_secs(7));
+        let problem = collected.incomplete.expect("a reason");
+        assert_eq!(problem.what.as_str(), "was not read to its end within 7 s");
+        assert_eq!(problem.cause.as_str(), "not read: test.slow, test.uptime");
+        assert_eq!(collected.reports.len(), 2, "and each of them says so");
     }
 
     #[tokio::test]

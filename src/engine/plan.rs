@@ -68,6 +68,8 @@ pub struct Options {
     pub audit: Option<Audit>,
     /// Where one collection is enough: how long after the first read of counters they are read once more, if at all.
     pub again: Option<Duration>,
+    /// Likewise: after so long reading ends, whatever was not read by then.
+    pub within: Option<Duration>,
 }
 
 impl Options {
@@ -87,6 +89,7 @@ impl Default for Options {
             sparing: Sparing::default(),
             audit: None,
             again: None,
+            within: None,
         }
     }
 }

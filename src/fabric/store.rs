@@ -214,6 +214,11 @@ impl Fabric {
         self.value(id, attribute)?.as_text().map(super::Text::as_str)
     }
 
+    /// True if anything at all was said of an entity.
+    pub fn has(&self, id: &EntityId) -> bool {
+        self.records.get(id).is_some_and(|record| record.by_probe.values().any(|said| !said.is_empty()))
+    }
+
     /// All readings to believe for one entity, in the order of attributes.
     pub fn readings(&self, id: &EntityId) -> BTreeMap<Attribute, &Reading<Value>> {
         let Some(record) = self.records.get(id) else { return BTreeMap::new() };

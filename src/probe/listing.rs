@@ -15,6 +15,17 @@ pub const MORE: &str = "@more";
 /// The most items that one read looks into.
 pub const MOST_ITEMS: usize = 64;
 
+/// Commands of which several sources of one host read the output, each of which takes most of a second there: within one
+/// script such a command is run once.
+pub const SHARED: &[&[&str]] = &[
+    &["esxcli", "network", "nic", "list"],
+    &["esxcli", "rdma", "device", "list"],
+    &["esxcli", "network", "sriovnic", "list"],
+    &["esxcli", "system", "module", "list"],
+    &["vim-cmd", "vmsvc/getallvms"],
+    &["esxcli", "system", "settings", "kernel", "list"],
+];
+
 /// What is listed. Names come one a line, so they may hold blanks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listing {

@@ -20,7 +20,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::fabric::{Fact, Observation, SourceId};
-pub use listing::{CLOCK, ITEM, Listing, MORE, MOST_ITEMS, STATUS};
+pub use listing::{CLOCK, ITEM, Listing, MORE, MOST_ITEMS, SHARED, STATUS};
 use privilege::Needs;
 pub use rhythm::{Rhythm, Turn};
 
@@ -144,6 +144,20 @@ const LOGS: &str = "/var/log/vm";
 const NOTED: Word = Word::Plain("vmsvc/getallvms");
 
 impl Read {
+    /// The place in [`SHARED`] of a command whose output other sources read, too; `None` if it runs none.
+    pub fn shared(&self) -> Option<usize> {
+        match self {
+            Self::Command { argv, keep: None } => SHARED.iter().position(|shared| {
+                shared.len() == argv.len() && shared.iter().zip(*argv).all(|(shared, own)| *own == Word::Plain(shared))
+            }),
+            Self::Each { of, .. } => {
+                let (command, _) = of.command();
+                SHARED.iter().position(|shared| *shared == command)
+            }
+            _ => None,
+        }
+    }
+
     /// What it printed without secrets: nothing else is ever kept of it.
     pub fn masked<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self {

@@ -4,9 +4,11 @@
 /// When a probe has its turn while not everything was read yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Turn {
-    /// Before all others: what presses, and what panels need before they can say anything.
+    /// Before all others: what decides whether two guests have RDMA between them.
+    Deciding,
+    /// After those: what presses, and what panels need before they can say anything.
     First,
-    /// After those, by pace.
+    /// After those, too, by pace.
     Usual,
     /// After all others: much work, and seldom asked for.
     Last,
@@ -45,6 +47,12 @@ impl Rhythm {
     /// Another period than that of the pace, in seconds.
     pub const fn every(seconds: u64) -> Self {
         Self { every: Some(seconds), ..Self::PACE }
+    }
+
+    /// The same, read before all others at first.
+    #[must_use]
+    pub const fn deciding(self) -> Self {
+        Self { turn: Turn::Deciding, ..self }
     }
 
     /// The same, read before others at first.

@@ -26,6 +26,7 @@ pub fn with<T>(model: &Model, look: impl FnOnce(&Scene<'_>) -> T) -> T {
         thresholds: &model.options.site.thresholds,
         declared: &model.options.site.declared,
         now: model.now,
+        judged: None,
     };
     let pairs = pairs(&scene);
     look(&Scene { pairs: &pairs, ..scene })

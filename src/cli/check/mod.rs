@@ -48,7 +48,7 @@ struct Outcome {
 pub fn run(global: &Global, arguments: &CheckArguments) -> Result<Exit, Failure> {
     let subject = Subject::open(global, arguments.scenario.as_deref(), &arguments.targets)?;
     let at = Timestamp::now();
-    let results = match collect(&subject)? {
+    let results = match collect(&subject, arguments.within.map(Duration::from_secs))? {
         Ok(results) => results,
         Err(signal) => return Ok(Exit::Signal(128u8.saturating_add(u8::try_from(signal).unwrap_or_default()))),
     };
@@ -65,7 +65,7 @@ pub fn run(global: &Global, arguments: &CheckArguments) -> Result<Exit, Failure>
 }
 
 /// Reads all targets, side by side; the number of the signal that ended it before it was done.
-fn collect(subject: &Subject) -> Result<Result<Vec<Collected>, i32>, Failure> {
+fn collect(subject: &Subject, within: Option<Duration>) -> Result<Result<Vec<Collected>, i32>, Failure> {
     let session = &subject.session;
     // It takes a while: whoever waits at a terminal is told that it works.
     if std::io::stderr().is_terminal() {
@@ -73,7 +73,7 @@ fn collect(subject: &Subject) -> Result<Result<Vec<Collected>, i32>, Failure> {
         output::complain(&format!("rdmascope: looking at {} ...", names.join(", ")));
     }
     let again = if subject.is_lab() { AGAIN_IN_LAB } else { AGAIN };
-    let options = Options { period: session.period(), ..Options::of_check(again) };
+    let options = Options { period: session.period(), within, ..Options::of_check(again) };
     let once = once::collect_once(subject.plans(), &options)
         .map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?;
     let mut results = match once {

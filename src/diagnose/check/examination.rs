@@ -89,6 +89,7 @@ impl Examination {
             thresholds: &self.says.thresholds,
             declared: &self.says.declared,
             now: self.now,
+            judged: None,
         }
     }
 

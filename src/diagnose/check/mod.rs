@@ -34,6 +34,7 @@ pub use thresholds::{Threshold, Thresholds};
 
 use super::cause::Found;
 pub use super::lint::Source;
+use super::qualify;
 
 /// One check.
 #[derive(Clone, Copy)]
@@ -74,5 +75,7 @@ impl Check {
 
 /// What all checks say of a site, in the order of the catalogue.
 pub fn examine(scene: &Scene<'_>) -> Vec<Found> {
+    let judged = qualify::judgements(scene);
+    let scene = &Scene { judged: Some(&judged), ..*scene };
     all().flat_map(|check| (check.judge)(scene).into_iter().map(move |judged| Found { check, judged })).collect()
 }

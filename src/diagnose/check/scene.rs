@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::thresholds::Thresholds;
 use crate::config::Declared;
+use crate::diagnose::cause::Found;
 use crate::diagnose::join::Joined;
 use crate::fabric::observation::is_permission_error;
 use crate::fabric::{EntityId, Fabric, Observation, Outcome, SourceId, TargetId, Text, Timestamp};
@@ -153,4 +154,6 @@ pub struct Scene<'a> {
     pub declared: &'a Declared,
     /// When it is.
     pub now: Timestamp,
+    /// What the checks say that judge whether hosts qualify, where that is known already: several others ask for it.
+    pub judged: Option<&'a [Found]>,
 }

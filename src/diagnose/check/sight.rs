@@ -3,7 +3,7 @@
 
 use super::judged::Lack;
 use super::scene::{Answer, MachineKind, Reached, Scene};
-use crate::diagnose::join::{Chain, LinkKind};
+use crate::diagnose::join::Chain;
 use crate::fabric::{Attribute, Entity, EntityId, State, TargetId, Text, Value};
 
 /// What an RDMA device of a guest is.
@@ -82,7 +82,7 @@ impl<'a> Scene<'a> {
 
     /// True if anything at all is known of a thing.
     pub fn exists(&self, id: &EntityId) -> bool {
-        !self.fabric.readings(id).is_empty()
+        self.fabric.has(id)
     }
 
     /// Why a value is missing, and in which words; `None` if it is known or empty.
@@ -170,10 +170,7 @@ impl<'a> Scene<'a> {
     /// The device of the VM that a thing of the guest (an RDMA device, an interface, a function) is, with all that is below
     /// it.
     pub fn chain_of(&self, thing: &EntityId) -> Option<&'a Chain> {
-        self.joined
-            .chains
-            .iter()
-            .find(|chain| chain.links.iter().any(|link| link.kind == LinkKind::GuestDevice && link.from == *thing))
+        self.joined.chain_of(thing)
     }
 
     /// Chains of PVRDMA adapters, in the order of hosts and VMs.

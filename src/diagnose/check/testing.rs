@@ -445,6 +445,7 @@ impl Site {
             thresholds: &self.thresholds,
             declared: &self.placement,
             now: Timestamp::UNIX_EPOCH,
+            judged: None,
         }
     }
 }

@@ -136,7 +136,7 @@ impl Chain {
 
     /// True if it is a PVRDMA adapter.
     pub fn is_pvrdma(&self) -> bool {
-        self.kind.to_ascii_lowercase().contains("pvrdma")
+        self.kind.as_bytes().windows(6).any(|word| word.eq_ignore_ascii_case(b"pvrdma"))
     }
 }
 
@@ -182,6 +182,8 @@ pub struct Joined {
     pub links: Vec<Link>,
     /// Where the uplinks of the chains are plugged in, as far as anything tells.
     pub cables: Vec<Cable>,
+    /// For each thing of a guest that is a device of its VM the place of its chain, the first one.
+    of_guest: BTreeMap<EntityId, usize>,
 }
 
 impl Joined {
@@ -192,6 +194,20 @@ impl Joined {
         links.sort();
         links.dedup_by(|a, b| (a.kind, &a.from, &a.to) == (b.kind, &b.from, &b.to));
         links
+    }
+
+    /// The chain of the device of a VM that a thing of the guest is.
+    pub fn chain_of(&self, thing: &EntityId) -> Option<&Chain> {
+        self.of_guest.get(thing).and_then(|place| self.chains.get(*place))
+    }
+
+    /// Makes the chains known by the things of guests on them.
+    fn index(&mut self) {
+        for (place, chain) in self.chains.iter().enumerate() {
+            for link in chain.links.iter().filter(|link| link.kind == LinkKind::GuestDevice) {
+                self.of_guest.entry(link.from.clone()).or_insert(place);
+            }
+        }
     }
 
     /// The VM in which a guest runs.
@@ -233,6 +249,7 @@ pub fn join_declared(fabric: &Fabric, targets: &[TargetId], declared: &[NamedCab
     wire::lead_on(view, targets, declared, &mut joined);
     joined.gaps.sort();
     joined.gaps.dedup();
+    joined.index();
     joined
 }
 
@@ -268,7 +285,7 @@ impl<'a> View<'a> {
     }
 
     fn exists(self, id: &EntityId) -> bool {
-        !self.fabric.readings(id).is_empty()
+        self.fabric.has(id)
     }
 
     /// Hardware address in one spelling.

@@ -173,6 +173,9 @@ pub(super) fn port_of_vmknic(scene: &Scene<'_>, vmknic: &EntityId) -> Option<Ent
 
 /// What the checks say that judge requirements. A check that is not in the catalogue says nothing.
 pub fn judgements(scene: &Scene<'_>) -> Vec<Found> {
+    if let Some(known) = scene.judged {
+        return known.to_vec();
+    }
     let ids = Requirement::ALL.into_iter().flat_map(|requirement| requirement.checks().iter().copied());
     ids.filter_map(by_id)
         .flat_map(|check| (check.judge)(scene).into_iter().map(move |judged| Found { check, judged }))
@@ -328,7 +331,7 @@ fn judged(found: &[Found], requirement: Requirement, host: &TargetId, things: &B
     };
     let worst = found
         .iter()
-        .filter(|one| requirement.checks().contains(&one.check.id) && one.judged.subject.target == *host)
+        .filter(|one| one.judged.subject.target == *host && requirement.checks().contains(&one.check.id))
         .filter(|one| things.contains(&one.judged.subject))
         .max_by_key(|one| rank(one.judged.status))?;
     let judged = &worst.judged;

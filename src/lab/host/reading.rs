@@ -7,6 +7,7 @@ use futures::FutureExt as _;
 use tokio::sync::mpsc;
 
 use crate::app::{Connection, Effect, Message, Problem};
+use crate::collect::lanes;
 use crate::collect::standing::Sparing;
 use crate::collect::window::{MOST_WORK, WINDOW};
 use crate::engine::once::{Collected, Once, collect_once};
@@ -64,6 +65,30 @@ fn what_the_agent_costs_is_counted() {
     read(&lab, &["esx01"]);
     let served = lab.served("esx01").expect("a host");
     assert!(served.busy >= Duration::from_millis(2) * u32::try_from(served.by_agent).expect("few"), "{served:?}");
+}
+
+/// What a question to the agent of a real host takes, and how soon a pair of guests on two hosts is to be judged.
+const QUESTION: Duration = Duration::from_millis(700);
+const VERDICT: Duration = Duration::from_secs(15);
+
+#[test]
+fn a_pair_and_its_hosts_are_read_in_time_at_what_questions_cost() {
+    let lab = lab(Delays::none(), "with-hosts");
+    let names = ["esx01", "esx02", "pv-a", "pv-b"];
+    let plans = names.iter().map(|name| lab.plan(name).expect("a target")).collect();
+    let Once::Collected(collected) = collect_once(plans, &plan::Options::of_check(Duration::ZERO)).expect("threads")
+    else {
+        panic!("nobody interrupts it");
+    };
+    assert!(collected.iter().all(|one| one.incomplete.is_none()), "{collected:?}");
+    for name in ["esx01", "esx02"] {
+        let served = lab.served(name).expect("a host");
+        let questions = u32::try_from(served.by_agent).expect("few");
+        // One after the other is the question that times the tool; the rest is spread over the shells, not quite evenly.
+        let shells = u32::try_from(lanes::MOST).expect("few");
+        let takes = QUESTION * (1 + (questions - 1).div_ceil(shells) + 2);
+        assert!(takes < VERDICT, "{name}: {questions} questions take {takes:?}");
+    }
 }
 
 #[test]

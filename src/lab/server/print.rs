@@ -1,13 +1,14 @@
 //! What a shell would print for one read of a batch: the rules of `grep -aH ''`, of `command -v`, of the filters and of
 //! the environment, applied to what the machine says.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::command::run_as;
 use super::sed;
 use crate::lab::machine::{Answer, Login, Machine};
 use crate::probe::dialect::posix::{MORE_LINES, MOST_PROCESSES, is_name};
-use crate::probe::{Keep, Listing, MOST_ITEMS, Read, Word};
+use crate::probe::{Keep, Listing, MOST_ITEMS, Read, SHARED, Word};
 
 /// What one read or command printed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,15 +42,44 @@ pub fn not_found(word: &str) -> Printed {
     Printed { stderr: format!("sh: 1: {word}: not found\n").into_bytes(), status: 127, ..Printed::default() }
 }
 
+/// What commands that several sources read printed in one batch, by their words: a script runs each of them once.
+pub type Once = BTreeMap<Vec<String>, Printed>;
+
+/// Reads one source alone.
+pub fn read(machine: &dyn Machine, login: &Login, read: &Read, sudo: bool, tool: &str, marker: &str) -> Printed {
+    read_once(machine, login, read, sudo, tool, marker, &mut Once::new())
+}
+
 /// Reads one source of a batch. `tool` stands for `esxcli` where that is the program; the lines around items begin with
 /// `marker`.
-pub fn read(machine: &dyn Machine, login: &Login, read: &Read, sudo: bool, tool: &str, marker: &str) -> Printed {
+pub fn read_once(
+    machine: &dyn Machine,
+    login: &Login,
+    read: &Read,
+    sudo: bool,
+    tool: &str,
+    marker: &str,
+    once: &mut Once,
+) -> Printed {
+    // The program itself may be another that takes the same words.
+    let shared = read.shared().and_then(|place| SHARED.get(place));
+    let is_shared = |words: &[String]| shared.is_some_and(|shared| shared[1..] == words[1..]);
+    let mut run = |words: &[String], sudo: bool| {
+        if let Some(known) = once.get(words) {
+            return Printed { stdout: known.stdout.clone(), ..Printed::default() };
+        }
+        let printed = Printed::from(run_as(machine, login, words, sudo));
+        if printed.status == 0 && is_shared(words) {
+            once.insert(words.to_vec(), printed.clone());
+        }
+        printed
+    };
     match read {
         Read::Files(globs) => files(machine, login, globs.iter().flat_map(|glob| expand(machine, glob))),
         Read::Command { argv, keep } | Read::Privileged { argv, keep, .. } => {
-            command(machine, login, argv, *keep, sudo, tool)
+            command(machine, argv, *keep, tool, |words| run(words, sudo))
         }
-        Read::Each { of, argv, timed, .. } => each(machine, login, (*of, argv, *timed), tool, marker),
+        Read::Each { of, argv, timed, .. } => each((*of, argv, *timed), tool, marker, |words| run(words, false)),
         Read::ProcessFiles { names, files } => process_files(machine, login, names, files),
         Read::Environment(prefixes) => environment(machine, login, prefixes),
     }
@@ -95,15 +125,14 @@ fn files(machine: &dyn Machine, login: &Login, paths: impl Iterator<Item = Strin
 
 /// A command for each thing that a listing names, as the script prints it.
 fn each(
-    machine: &dyn Machine,
-    login: &Login,
     (of, argv, timed): (Listing, &[Word], bool),
     tool: &str,
     marker: &str,
+    mut run: impl FnMut(&[String]) -> Printed,
 ) -> Printed {
     let (list, filter) = of.command();
     let list: Vec<String> = chosen(list.iter().map(|word| (*word).to_owned()).collect(), tool);
-    let mut listed = Printed::from(run_as(machine, login, &list, false));
+    let mut listed = run(&list);
     let names = sed::lines(filter, &String::from_utf8_lossy(&listed.stdout)).unwrap_or_else(|why| {
         listed.stderr.extend_from_slice(format!("{why}\n").as_bytes());
         Vec::new()
@@ -114,12 +143,12 @@ fn each(
         printed.stdout.extend_from_slice(mark.as_bytes());
         printed.stderr.extend_from_slice(mark.as_bytes());
         if timed {
-            let now = Printed::from(run_as(machine, login, &["date".to_owned(), "+%s".to_owned()], false));
+            let now = run(&["date".to_owned(), "+%s".to_owned()]);
             printed.stdout.extend_from_slice(format!("{marker} clock ").as_bytes());
             printed.stdout.extend_from_slice(&now.stdout);
         }
         let words: Vec<String> = chosen(argv.iter().map(|word| word.shown(name)).collect(), tool);
-        let one = Printed::from(run_as(machine, login, &words, false));
+        let one = run(&words);
         printed.stdout.extend_from_slice(&one.stdout);
         printed.stderr.extend_from_slice(&one.stderr);
         printed.stdout.extend_from_slice(format!("\n{marker} status {}\n", one.status).as_bytes());
@@ -140,7 +169,13 @@ fn chosen(mut words: Vec<String>, tool: &str) -> Vec<String> {
     words
 }
 
-fn command(machine: &dyn Machine, login: &Login, argv: &[Word], keep: Option<Keep>, sudo: bool, tool: &str) -> Printed {
+fn command(
+    machine: &dyn Machine,
+    argv: &[Word],
+    keep: Option<Keep>,
+    tool: &str,
+    run: impl FnOnce(&[String]) -> Printed,
+) -> Printed {
     let words: Vec<String> = argv
         .iter()
         .flat_map(|word| match word {
@@ -151,7 +186,7 @@ fn command(machine: &dyn Machine, login: &Login, argv: &[Word], keep: Option<Kee
         .collect();
     let words = chosen(words, tool);
     let Some(program) = words.first() else { return Printed { status: 127, ..Printed::default() } };
-    let mut printed = Printed::from(run_as(machine, login, &words, sudo));
+    let mut printed = run(&words);
     if printed.status == 127 {
         // `command -v` found nothing, so nothing was started.
         return Printed { stderr: format!("{program}: not found\n").into_bytes(), status: 127, ..Printed::default() };

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use crate::engine::CLOCK;
-use crate::probe::dialect::posix::{change_script, compile, marker};
+use crate::probe::dialect::posix::{ONCE, change_script, compile, marker};
 use crate::probe::linux::stream;
 use crate::probe::{Probe, Read, Source, esxi, linux};
 
@@ -132,7 +132,8 @@ fn batch(text: &str) -> Option<Batch> {
     let nonce = nonce(key.strip_prefix(&marker(""))?)?;
     let frame = compile(&[], nonce);
     let opening = frame.strip_suffix(BATCH_END)?;
-    // Only a batch that asks an ESXi host has the line that chooses its program.
+    // Only a batch that asks an ESXi host has the lines that choose its program and that run a command once.
+    let text = &text.replacen(&format!("\n{ONCE}_n='"), "\n_n='", 1);
     let tool = TOOLS.into_iter().find(|tool| text.contains(&format!("\n_x={tool}\n_n='")));
     let text = match tool {
         Some(tool) => text.replacen(&format!("\n_x={tool}\n_n='"), "\n_n='", 1),

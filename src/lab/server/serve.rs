@@ -176,10 +176,14 @@ async fn script(host: &Host, login: &Login, input: &mut ChannelReadHalf, out: &m
 async fn batch(host: &Host, login: &Login, batch: &Batch, out: &mut Out) -> Result<(), Gone> {
     let machine = host.machine.as_ref();
     let mut random = random(host);
+    let mut once = print::Once::new();
     let last = host.line().garbled.then(|| random.random_range(0..batch.pieces.len().max(1)));
     for (number, piece) in batch.pieces.iter().enumerate() {
         let mut printed = match &piece.wanted {
-            Wanted::Known { read, sudo } => print::read(machine, login, read, *sudo, batch.tool, &marker(&batch.nonce)),
+            Wanted::Known { read, sudo } => {
+                let marker = marker(&batch.nonce);
+                print::read_once(machine, login, read, *sudo, batch.tool, &marker, &mut once)
+            }
             Wanted::Unknown(word) => not_found(word),
         };
         let begin = mark(machine, login, &batch.nonce, piece.index, "begin");

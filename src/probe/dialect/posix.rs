@@ -26,6 +26,11 @@ pub const MOST_PROCESSES: usize = 64;
 /// What stands behind the first line of a variable whose value has several.
 pub const MORE_LINES: &str = " [more lines]";
 
+/// The part of a script by which a command that several sources read ([`crate::probe::SHARED`]) is run once: its output is
+/// in `_l` and its status in `_s`. One that failed is run again by the next source, which then has its complaints, too.
+pub const ONCE: &str = "_once() {\n_o=$1; shift\neval \"_s=\\${_s$_o:-1} _l=\\${_l$_o-}\"\n[ \"$_s\" -ne 0 ] || return 0\n\
+                        _l=$($_t \"$@\" </dev/null); _s=$?\neval \"_s$_o=\\$_s _l$_o=\\$_l\"\n}\n";
+
 /// The start of every marker line of the script made with `nonce`, those around the items of a [`Read::Each`] among them.
 /// The nonce is fresh for every script, so no output can imitate a marker.
 pub fn marker(nonce: &str) -> String {
@@ -103,6 +108,9 @@ pub fn compile_for(sources: &[Source], nonce: &str, tool: &str, by_root: impl Fn
     if sources.iter().any(|source| needs_esxcli(&source.read)) {
         push(&mut script, format_args!("_x={}\n", quote(tool)));
     }
+    if sources.iter().any(|source| source.read.shared().is_some()) {
+        script.push_str(ONCE);
+    }
     script.push_str(
         "_n='\n'\nexec 3>&1\n\
          _mark() {\n_u=-; { read -r _u _r </proc/uptime; } 2>/dev/null\n\
@@ -151,7 +159,10 @@ fn read(script: &mut String, read: &Read, by_root: Option<&ByRoot>) {
                 );
             }
         }
-        Read::Command { argv, keep } => command(script, argv, *keep),
+        Read::Command { argv, keep } => match read.shared() {
+            Some(place) => once(script, argv, place),
+            None => command(script, argv, *keep),
+        },
         Read::Privileged { argv, keep, .. } => match by_root {
             None => command(script, argv, *keep),
             Some(by_root) => {
@@ -160,7 +171,7 @@ fn read(script: &mut String, read: &Read, by_root: Option<&ByRoot>) {
                 started(script, &format!("sh -c '\"$@\"; exit $?' sh {}", words.join(" ")), *keep);
             }
         },
-        Read::Each { of, argv, timed, .. } => each(script, *of, argv, *timed),
+        Read::Each { of, argv, timed, .. } => each(script, *of, argv, *timed, read.shared()),
         Read::ProcessFiles { names, files } => process_files(script, names, files),
         Read::Environment(prefixes) => environment(script, prefixes),
     }
@@ -179,6 +190,21 @@ fn command(script: &mut String, argv: &[Word], keep: Option<Keep>) {
     push(script, format_args!("else echo {program}': not found' >&2; _s=127; fi\n"));
 }
 
+/// Appends a command that other sources read, too: a script runs it once. What it printed ends with one line end.
+fn once(script: &mut String, argv: &[Word], place: usize) {
+    let words: Vec<String> = argv.iter().map(word).collect();
+    push(
+        script,
+        format_args!(
+            "if command -v {} >/dev/null 2>&1; then\n_once {place} {}; [ -z \"$_l\" ] || printf '%s\\n' \"$_l\"\n\
+             else echo {}': not found' >&2; _s=127; fi\n",
+            words[0],
+            words.join(" "),
+            words[0],
+        ),
+    );
+}
+
 /// One word of a command. The program `esxcli` is what the script chose for it.
 fn word(word: &Word) -> String {
     match word {
@@ -194,17 +220,21 @@ fn word(word: &Word) -> String {
 }
 
 /// Appends a loop that runs a command for each thing that a listing names.
-fn each(script: &mut String, of: Listing, argv: &[Word], timed: bool) {
+fn each(script: &mut String, of: Listing, argv: &[Word], timed: bool, shared: Option<usize>) {
     let (list, filter) = of.command();
     let list: Vec<Word> = list.iter().copied().map(Word::Plain).collect();
     let words = |argv: &[Word]| argv.iter().map(word).collect::<Vec<_>>().join(" ");
     let Some(program) = list.first().map(word) else { return };
+    let list = match shared {
+        Some(place) => format!("_once {place} {}", words(&list)),
+        None => format!("_l=$($_t {} </dev/null); _s=$?", words(&list)),
+    };
     let clock = if timed { "printf '%s clock %s\\n' \"$_k\" \"$(date +%s)\"\n" } else { "" };
     push(
         script,
         format_args!(
             "if command -v {program} >/dev/null 2>&1; then\n\
-             _l=$($_t {} </dev/null); _s=$?; _c=0\n\
+             {list}; _c=0\n\
              printf '%s\\n' \"$_l\" | {filter} | {{\n\
              while IFS= read -r _i; do\n\
              _c=$((_c+1)); [ \"$_c\" -le {MOST_ITEMS} ] || continue\n\
@@ -212,7 +242,6 @@ fn each(script: &mut String, of: Listing, argv: &[Word], timed: bool) {
              {clock}$_t {} </dev/null; printf '\\n%s status %s\\n' \"$_k\" \"$?\"\ndone\n\
              [ \"$_c\" -le {MOST_ITEMS} ] || echo \"$_k more $((_c-{MOST_ITEMS}))\"\n}}\n\
              else echo {program}': not found' >&2; _s=127; fi\n",
-            words(&list),
             words(argv),
         ),
     );
@@ -346,6 +375,23 @@ mod tests {
         for fixed in [crate::probe::ITEM, crate::probe::CLOCK, crate::probe::STATUS, crate::probe::MORE] {
             assert!(!script.contains(fixed), "{fixed} is what every output can print: {script}");
         }
+    }
+
+    #[test]
+    fn what_several_sources_read_is_run_once() {
+        let probes = crate::probe::esxi::PROBES;
+        let sources: Vec<Source> = probes.iter().flat_map(|probe| probe.sources.iter().copied()).collect();
+        for (place, shared) in crate::probe::SHARED.iter().enumerate() {
+            let of = sources.iter().filter(|source| source.read.shared() == Some(place)).count();
+            assert!(of >= 2, "{shared:?} is read by {of} sources");
+        }
+        let script = compile(&sources, "c0ffee");
+        assert_eq!(script.matches(ONCE).count(), 1);
+        assert_eq!(
+            script.matches("network nic list").count(),
+            script.matches("_once 0 \"$_x\" network nic list;").count()
+        );
+        assert!(!compile(&sources[..1], "c0ffee").contains("_once"));
     }
 
     #[test]

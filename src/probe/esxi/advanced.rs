@@ -17,7 +17,7 @@ pub const PROBE: Probe = Probe {
     title: "advanced settings: Net.PVRDMAVmknic and all that differ from their defaults",
     privilege_adds: "",
     pace: Pace::Medium,
-    rhythm: Rhythm::leading(&["esxi.pvrdma-vmknic"], &[]),
+    rhythm: Rhythm::leading(&["esxi.pvrdma-vmknic"], &[]).deciding(),
     sources: &[
         command!("esxi.pvrdma-vmknic", "esxcli" "system" "settings" "advanced" "list" "-o" "/Net/PVRDMAVmknic"),
         command!("esxi.advanced-changed", "esxcli" "system" "settings" "advanced" "list" "-d"),

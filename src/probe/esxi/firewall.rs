@@ -12,7 +12,7 @@ pub const PROBE: Probe = Probe {
     title: "firewall rulesets",
     privilege_adds: "",
     pace: Pace::Medium,
-    rhythm: Rhythm::PRESSING,
+    rhythm: Rhythm::PRESSING.deciding(),
     sources: &[command!("esxi.firewall-rulesets", "esxcli" "network" "firewall" "ruleset" "list")],
     parse,
 };

@@ -14,7 +14,7 @@ pub const PROBE: Probe = Probe {
     title: "ports of distributed switches: VLAN, teaming, link, statistics",
     privilege_adds: "",
     pace: Pace::Medium,
-    rhythm: Rhythm::PRESSING,
+    rhythm: Rhythm::PRESSING.deciding(),
     sources: &[command!("esxi.net-dvs-list", "net-dvs" "-l")],
     parse,
 };

@@ -13,7 +13,7 @@ pub const PROBE: Probe = Probe {
     title: "RDMA devices: paired uplink, state, MTU, speed, protocols, VMkernel adapters",
     privilege_adds: "",
     pace: Pace::Medium,
-    rhythm: Rhythm::leading(&["esxi.rdma-devices"], &["esxi.nics", "esxi.dcb"]),
+    rhythm: Rhythm::leading(&["esxi.rdma-devices"], &["esxi.nics", "esxi.dcb"]).deciding(),
     sources: &[
         command!("esxi.rdma-devices", "esxcli" "rdma" "device" "list"),
         command!("esxi.rdma-vmknics", "esxcli" "rdma" "device" "vmknic" "list"),

@@ -21,7 +21,7 @@ pub const PROBE: Probe = Probe {
     title: "VMs: virtual hardware, memory reservation, firmware, devices, snapshots",
     privilege_adds: "",
     pace: Pace::Slow,
-    rhythm: Rhythm::PACE.first(),
+    rhythm: Rhythm::PACE.deciding(),
     sources: &[
         of_vms("esxi.vm-configs", &[Word::Plain("vim-cmd"), Word::Plain("vmsvc/get.config"), Word::Item("", "")]),
         of_vms(

@@ -14,7 +14,7 @@ pub const PROBE: Probe = Probe {
     title: "VMkernel adapters: switch, port, MTU, addresses",
     privilege_adds: "",
     pace: Pace::Medium,
-    rhythm: Rhythm::every(300),
+    rhythm: Rhythm::every(300).deciding(),
     sources: &[
         command!("esxi.vmknic-list", "esxcli" "network" "ip" "interface" "list"),
         command!("esxi.vmknic-addresses", "esxcli" "network" "ip" "interface" "ipv4" "get"),

@@ -18,7 +18,7 @@ pub const PROBE: Probe = Probe {
     title: "VMs: names, files, power, worlds",
     privilege_adds: "",
     pace: Pace::Medium,
-    rhythm: Rhythm::leading(&["esxi.vm-processes"], &["esxi.vm-config", "esxi.vmx", "esxi.net-dvs"]),
+    rhythm: Rhythm::leading(&["esxi.vm-processes"], &["esxi.vm-config", "esxi.vmx", "esxi.net-dvs"]).deciding(),
     sources: &[
         command!("esxi.vm-list", "vim-cmd" "vmsvc/getallvms"),
         command!("esxi.vm-processes", "esxcli" "vm" "process" "list"),

@@ -15,7 +15,7 @@ pub const PROBE: Probe = Probe {
     title: "virtual switches, port groups, ports",
     privilege_adds: "",
     pace: Pace::Medium,
-    rhythm: Rhythm::every(300),
+    rhythm: Rhythm::every(300).deciding(),
     sources: &[
         command!("esxi.standard-switches", "esxcli" "network" "vswitch" "standard" "list"),
         command!("esxi.port-groups", "esxcli" "network" "vswitch" "standard" "portgroup" "list"),

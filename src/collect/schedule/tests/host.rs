@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
+use crate::collect::lanes;
 use crate::probe::esxi::PROBES;
 use crate::probe::{Listing, Read, Source, Word};
 
@@ -10,8 +11,10 @@ use crate::probe::{Listing, Read, Source, Word};
 const AGENT: Duration = Duration::from_millis(700);
 const OTHER: Duration = Duration::from_millis(10);
 
-/// How long a source takes on a host with four adapters, two RDMA devices and three VMs.
-fn takes(source: &Source) -> Duration {
+/// How long a source takes on a host with four adapters, two RDMA devices and three VMs; `listed` is what its shell knows
+/// already of what several sources read.
+fn takes(source: &Source, listed: &mut BTreeSet<usize>) -> Duration {
+    let is_known = source.read.shared().is_some_and(|shared| !listed.insert(shared));
     let of = |program: &str| if matches!(program, "esxcli" | "vim-cmd") { AGENT } else { OTHER };
     let first = |argv: &[Word]| match argv.first() {
         Some(Word::Plain(program)) => of(program),
@@ -26,11 +29,29 @@ fn takes(source: &Source) -> Duration {
                 Listing::Drivers | Listing::Vms | Listing::VmxFiles | Listing::VmDirectories => 3,
                 Listing::FrontPorts => 32,
             };
-            of(listing.command().0[0]) + first(argv) * count
+            (if is_known { OTHER } else { of(listing.command().0[0]) }) + first(argv) * count
         }
+        Read::Command { .. } if is_known => OTHER,
         Read::Command { argv, .. } | Read::Privileged { argv, .. } => first(argv),
         Read::Files(_) | Read::ProcessFiles { .. } | Read::Environment(_) => OTHER,
     }
+}
+
+/// How long each of the sources of one batch takes, how long all of them take side by side, and how long one after the other.
+fn batch(sources: &[Source]) -> (Vec<Duration>, Duration, Duration) {
+    let mut each = vec![Duration::ZERO; sources.len()];
+    let lanes = lanes::spread(sources).into_iter().map(|places| {
+        let mut listed = BTreeSet::new();
+        places
+            .into_iter()
+            .map(|place| {
+                each[place] = takes(&sources[place], &mut listed);
+                each[place]
+            })
+            .sum::<Duration>()
+    });
+    let lanes: Vec<Duration> = lanes.collect();
+    (each, lanes.iter().copied().max().unwrap_or_default(), lanes.iter().sum())
 }
 
 /// When the probes of a host are read: for each item the times at which a read began and ended.
@@ -38,6 +59,8 @@ fn takes(source: &Source) -> Duration {
 struct Played {
     reads: BTreeMap<(&'static str, bool), Vec<(Duration, Duration)>>,
     batches: Vec<(Duration, Duration)>,
+    /// The same as if its shells had worked one after the other.
+    work: Vec<(Duration, Duration)>,
     /// Nothing is read before.
     up_from: Duration,
 }
@@ -49,15 +72,22 @@ impl Played {
         while let Some(began) = schedule.next(now).map(|at| at.max(now)).filter(|&at| at < until) {
             let due = schedule.take(began);
             assert!(!due.is_empty());
-            now = began;
             let mut changed: BTreeSet<&str> = BTreeSet::new();
+            let (mut sources, mut owners) = (Vec::new(), Vec::new());
+            for &index in &due {
+                let (place, part) = schedule.item(index).expect("an item");
+                let read = |source: &&Source| part == Part::Whole || rhythm::is_leading(&PROBES[place], source);
+                let own: Vec<Source> = PROBES[place].sources.iter().filter(read).copied().collect();
+                owners.extend(own.iter().map(|_| index));
+                sources.extend(own);
+            }
+            let (each, length, worked) = batch(&sources);
+            now = began + length;
             for &index in &due {
                 let (place, part) = schedule.item(index).expect("an item");
                 let probe = &PROBES[place];
-                let read = |source: &&Source| part == Part::Whole || rhythm::is_leading(probe, source);
-                let took = probe.sources.iter().filter(read).map(takes).sum::<Duration>();
-                now += took;
-                schedule.read(index, began, took, false);
+                let own = owners.iter().zip(&each).filter(|(owner, _)| **owner == index);
+                schedule.read(index, began, own.map(|(_, took)| *took).sum(), false);
                 let mut note = |leading| self.reads.entry((probe.name, leading)).or_default().push((began, now));
                 if part == Part::Whole {
                     note(false);
@@ -69,12 +99,18 @@ impl Played {
                     changed.extend(probe.rhythm.then);
                 }
             }
-            schedule.ended(began, now);
+            schedule.ended_after(began, now, worked);
             self.batches.push((began, now));
+            self.note_work(began, worked);
             for (place, _) in PROBES.iter().enumerate().filter(|(_, probe)| changed.contains(probe.name)) {
                 schedule.hurry(place);
             }
         }
+    }
+
+    fn note_work(&mut self, began: Duration, length: Duration) {
+        let began = self.work.last().map_or(began, |&(_, ended)| began.max(ended));
+        self.work.push((began, began + length));
     }
 
     /// The oldest that what an item says becomes, in seconds, of all reads that begin between these two times.
@@ -102,6 +138,18 @@ const FAST: [(&str, bool); 9] = [
     ("esxi.net-dvs", false),
     ("esxi.vmkernel-log", false),
 ];
+/// Which VM a guest is, its adapter, the switch under that and its uplinks, RDMA devices, the adapter that is tagged for
+/// PVRDMA, and the firewall.
+const VERDICT: [(&str, bool); 8] = [
+    ("esxi.vms", false),
+    ("esxi.vm-config", false),
+    ("esxi.net-dvs", false),
+    ("esxi.vswitches", false),
+    ("esxi.rdma", false),
+    ("esxi.vmknics", false),
+    ("esxi.advanced-settings", false),
+    ("esxi.firewall", false),
+];
 const COUNTERS: [(&str, bool); 3] =
     [("esxi.rdma-statistics", false), ("esxi.nic-statistics", false), ("esxi.nic-private-statistics", false)];
 
@@ -111,12 +159,16 @@ fn what_presses_comes_round_soon_and_nothing_starves() {
     let played = played(seconds(end));
     let items = Schedule::sparing(PROBES).items.len();
     assert_eq!(played.reads.len(), items);
-    // What presses is there within twenty seconds, the VMs within thirty, everything within twenty minutes.
+    // What the verdict about a pair of guests needs is there within ten seconds (of the fifteen that it may take), what
+    // presses within fifteen, passthrough within five minutes, everything within twenty.
     let first = |item| played.reads[&item][0].1;
-    for item in FAST {
-        assert!(first(item) <= seconds(20), "{item:?}: {:?}", first(item));
+    for item in VERDICT {
+        assert!(first(item) <= seconds(10), "{item:?}: {:?}", first(item));
     }
-    assert!(first(("esxi.vm-config", false)) <= seconds(30));
+    for item in FAST {
+        let most = if item.0 == "esxi.pci" { 300 } else { 15 };
+        assert!(first(item) <= seconds(most), "{item:?}: {:?}", first(item));
+    }
     for item in played.reads.keys() {
         assert!(first(*item) <= seconds(1200), "{item:?}: {:?}", first(*item));
         let oldest = played.oldest(*item, 0, end);
@@ -131,18 +183,18 @@ fn what_presses_comes_round_soon_and_nothing_starves() {
 #[test]
 fn no_ten_minutes_hold_more_than_a_minute_of_work() {
     let end = Duration::from_hours(6);
-    assert!(most_work(&played(end).batches) <= MOST_WORK);
+    assert!(most_work(&played(end).work) <= MOST_WORK);
     // Something changes all the time.
     let mut changing = Played::default();
     changing.on(&mut Schedule::sparing(PROBES), end, |_, _| true);
-    assert!(most_work(&changing.batches) <= MOST_WORK, "{:?}", most_work(&changing.batches));
+    assert!(most_work(&changing.work) <= MOST_WORK, "{:?}", most_work(&changing.work));
     // It changes now and then: what hangs on it is read at once as long as there is room.
     let (mut now_and_then, mut schedule) = (Played::default(), Schedule::sparing(PROBES));
     for minutes in (30..300).step_by(7) {
         now_and_then.on(&mut schedule, Duration::from_mins(minutes), |_, _| false);
         schedule.hurry(0);
     }
-    assert!(most_work(&now_and_then.batches) <= MOST_WORK);
+    assert!(most_work(&now_and_then.work) <= MOST_WORK);
 }
 
 /// Plays connections that hold for so long and come back after so long.
@@ -159,6 +211,7 @@ fn interrupted(up: Duration, down: Duration, end: Duration) -> Played {
             let broken = last + schedule.length(&due).min(seconds(1));
             schedule.broken_off(broken);
             played.batches.push((last, broken));
+            played.note_work(last, broken.saturating_sub(last));
         } else {
             schedule.broken_off(now);
         }
@@ -176,8 +229,9 @@ fn a_link_that_drops_costs_no_more_than_one_that_holds() {
     let end = Duration::from_hours(6);
     for (up, down) in [(20, 1), (45, 1), (180, 2), (180, 90), (400, 70), (700, 5)] {
         let played = interrupted(seconds(up), seconds(down), end);
-        let most = most_work(&played.batches);
-        assert!(most <= MOST_WORK, "{up} s up, {down} s down: {most:?}");
+        let most = most_work(&played.work);
+        // What was never read may take longer than expected.
+        assert!(most <= MOST_WORK + AGENT, "{up} s up, {down} s down: {most:?}");
         // And still nothing starves.
         for (item, reads) in &played.reads {
             assert!(reads.len() >= 3, "{up} s up, {down} s down: {item:?} {}", reads.len());
@@ -190,13 +244,13 @@ fn a_link_that_drops_costs_no_more_than_one_that_holds() {
 fn without_a_governor_or_without_its_memory_it_would_be_more() {
     let mut free = Played::default();
     free.on(&mut Schedule::new(PROBES), Duration::from_hours(1), |_, _| false);
-    assert!(most_work(&free.batches) > MOST_WORK * 4, "{:?}", most_work(&free.batches));
+    assert!(most_work(&free.work) > MOST_WORK * 4, "{:?}", most_work(&free.work));
     // A governor of each connection.
     let mut batches = Vec::new();
     for connection in 0..10 {
         let own = played(seconds(180));
         let from = seconds(180) * connection;
-        batches.extend(own.batches.iter().map(|&(began, ended)| (from + began, from + ended)));
+        batches.extend(own.work.iter().map(|&(began, ended)| (from + began, from + ended)));
     }
     assert!(most_work(&batches) > MOST_WORK * 2, "{:?}", most_work(&batches));
 }
@@ -211,12 +265,12 @@ fn what_somebody_asks_for_is_read_at_once_and_charged() {
     played.up_from = now;
     schedule.read_all();
     played.on(&mut schedule, now + seconds(60), |_, _| false);
-    let of_it: Duration = played.batches[before..].iter().map(|&(began, ended)| ended.saturating_sub(began)).sum();
-    assert!(of_it >= seconds(55), "all of it: {of_it:?}");
+    let of_it: Duration = played.work[before..].iter().map(|&(began, ended)| ended.saturating_sub(began)).sum();
+    assert!(of_it >= seconds(45), "all of it: {of_it:?}");
     played.on(&mut schedule, asked * 3, |_, _| false);
-    let all: Duration = played.batches.iter().map(|&(began, ended)| ended.saturating_sub(began)).sum();
+    let all: Duration = played.work.iter().map(|&(began, ended)| ended.saturating_sub(began)).sum();
     assert!(all * 10 <= asked * 3, "{all:?}");
-    let mut others = played.batches.clone();
+    let mut others = played.work.clone();
     others.retain(|&(began, _)| began < now || began >= now + seconds(60));
     assert!(most_work(&others) <= MOST_WORK, "{:?}", most_work(&others));
 }

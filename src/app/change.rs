@@ -22,6 +22,7 @@ use crate::diagnose::finding::Status;
 use crate::diagnose::join::Basis;
 use crate::diagnose::remedy::{Cure, Step};
 use crate::fabric::{EntityId, Outcome, SourceId, State, TargetId, Text, Timestamp, Value};
+use crate::probe::linux::stream;
 
 /// What came of one command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -249,6 +250,8 @@ fn expect(model: &mut Model) {
         .filter(here)
         .flat_map(|(id, attribute)| model.fabric.opinions(id, *attribute))
         .map(|(probe, _)| probe.clone())
+        // What comes with each tick is read by no probe that could be asked; another one reads the same.
+        .filter(|probe| probe.as_str() != stream::SOURCE)
         .collect();
     if about.is_empty() {
         about = shown;

@@ -54,7 +54,8 @@ fn all_is_well(lab: &Lab, after: &str) {
     let verdict = lab.check(&[], &BOTH);
     lab_assert_eq!(but_for_clocks(lab, verdict.causes()), [], "{after}: {}", verdict.words());
     lab_assert_eq!(verdict.with_status("unknown"), UNTOLD, "{after}: {}", verdict.words());
-    lab_assert_eq!(verdict.status, 0, "{after}: the exit status says so");
+    // A guest that did not come to its end with all it was asked, on a computer with too much to do, is no guest in order.
+    lab_assert_eq!(verdict.status, if verdict.is_complete() { 0 } else { 3 }, "{after}: the exit status says so");
 }
 
 /// That one finding is the cause, and no other failure or warning is beside it and what it explains.

@@ -156,10 +156,14 @@ impl Verdict {
         Self { status: output.status.code().expect("it ended by itself"), document }
     }
 
+    /// True if nothing is left open because a target or a source did not answer.
+    pub fn is_complete(&self) -> bool {
+        self.document["summary"]["complete"] == true
+    }
+
     /// True if every target answered all that it was asked.
     pub fn is_whole(&self) -> bool {
-        self.document["summary"]["complete"] == true
-            && self.with_status("info").iter().all(|(check, _)| *check != "tool.completeness")
+        self.is_complete() && self.with_status("info").iter().all(|(check, _)| *check != "tool.completeness")
     }
 
     fn all(&self, of: &str) -> &[Value] {

@@ -24,7 +24,10 @@ pub const PROBE: Probe = Probe {
     rhythm: Rhythm::PACE,
     sources: &[Source {
         name: "linux.neighbours",
-        read: Read::Command { argv: &[Word::Plain("ip"), Word::Plain("-s"), Word::Plain("neigh"), Word::Plain("show")], keep: None },
+        read: Read::Command {
+            argv: &[Word::Plain("ip"), Word::Plain("-s"), Word::Plain("neigh"), Word::Plain("show")],
+            keep: None,
+        },
     }],
     parse,
 };

@@ -68,7 +68,8 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
             Some((line, list)) => observation.known(Entity::Guest, attribute, list, line),
             None => observation.fact(Entity::Guest, attribute, State::Empty, 0),
         });
-    let aside = more.into_iter().map(|(attribute, (line, list))| observation.known(Entity::Guest, attribute, list, line));
+    let aside =
+        more.into_iter().map(|(attribute, (line, list))| observation.known(Entity::Guest, attribute, list, line));
     of_keys.chain(aside).collect()
 }
 
@@ -138,10 +139,16 @@ mod tests {
         let facts = run(&PROBE, &[(ALONE, "", 0)]);
         let of = |attribute| shown(&facts, &Entity::Guest, attribute);
         assert_eq!(of(Attribute::OwnKeys), "<empty>");
-        assert_eq!((of(Attribute::PrivateKeysAlone), of(Attribute::HostKeyChecking)), ("id_ed25519".into(), "no".into()));
+        assert_eq!(
+            (of(Attribute::PrivateKeysAlone), of(Attribute::HostKeyChecking)),
+            ("id_ed25519".into(), "no".into())
+        );
         let settings = "config:\tstricthostkeychecking=Accept-New\n/etc/ssh/ssh_config:StrictHostKeyChecking \"ask\"\n\
                         config:StrictHostKeyChecking\nconfig:# StrictHostKeyChecking no\n";
-        assert_eq!(shown(&run(&PROBE, &[(settings, "", 0)]), &Entity::Guest, Attribute::HostKeyChecking), "accept-new, ask");
+        assert_eq!(
+            shown(&run(&PROBE, &[(settings, "", 0)]), &Entity::Guest, Attribute::HostKeyChecking),
+            "accept-new, ask"
+        );
         let facts = run(&PROBE, &[(KEYS, "", 0)]);
         assert_eq!(shown(&facts, &Entity::Guest, Attribute::PrivateKeysAlone), "absent");
     }

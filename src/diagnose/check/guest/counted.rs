@@ -43,11 +43,7 @@ pub fn rises(scene: &Scene<'_>, port: &Port, roles: &[Role]) -> Vec<Rise> {
         .filter_map(|(id, moved)| {
             let Entity::Counter { of, name } = &id.entity else { return None };
             let is_ours = (of == device && *number == 1) || of.as_str() == numbered;
-            (is_ours && fits(name.as_str())).then(|| Rise {
-                name: name.to_string(),
-                id: id.clone(),
-                moved: *moved,
-            })
+            (is_ours && fits(name.as_str())).then(|| Rise { name: name.to_string(), id: id.clone(), moved: *moved })
         })
         .collect()
 }

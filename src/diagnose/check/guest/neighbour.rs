@@ -179,15 +179,17 @@ mod tests {
         use super::super::samples::soft_roce;
         let pair = |come_in: u64| {
             let site = soft_roce(soft_roce(Site::new(), "rxe-a", 10), "rxe-b", 11).pair("rxe-a", "rxe-b");
-            let site = site.with("rxe-b", says("linux.neighbours", "192.168.100.10 dev eth1  used 3/41/1probes 6 FAILED \n"));
+            let site =
+                site.with("rxe-b", says("linux.neighbours", "192.168.100.10 dev eth1  used 3/41/1probes 6 FAILED \n"));
             site.moved(counter("rxe-b", "rxe0", "rcvd_pkts"), come_in, 20).moved(
                 counter("rxe-a", "rxe0", "rcvd_pkts"),
                 15_800,
                 20,
             )
         };
-        assert_eq!(pair(317).statuses(&CHECK), [Status::Info]);
-        assert_eq!(pair(0).statuses(&CHECK), [Status::Fail], "nothing comes back");
+        let of = |site: Site| site.judge(&CHECK).into_iter().find(|judged| judged.subject.target.as_str() == "rxe-b");
+        assert_eq!(of(pair(317)).map(|judged| judged.status), Some(Status::Info));
+        assert_eq!(of(pair(0)).map(|judged| judged.status), Some(Status::Fail), "nothing comes back");
     }
 
     #[test]

@@ -123,8 +123,7 @@ fn judge_counters(scene: &Scene<'_>, port: &Port) -> Option<(Judged, bool)> {
         // Without traffic nothing is shown to arrive.
         return (all >= ENOUGH).then(|| (Judged::pass(&port.id, format!("{guest}: what {name} sends arrives")), false));
     }
-    let is_echo =
-        lost.iter().filter(|rise| rise.moved.by > 0).all(|rise| OF_A_RECEIVER.contains(&rise.name.as_str()));
+    let is_echo = lost.iter().filter(|rise| rise.moved.by > 0).all(|rise| OF_A_RECEIVER.contains(&rise.name.as_str()));
     let cause = "packets are lost between the two ports: a queue that overflows without PFC, a bad cable, a policer or filter on \
                  the way; RoCE sends all that followed a lost packet again, and gives up after its retries";
     let title = if broke {

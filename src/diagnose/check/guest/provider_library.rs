@@ -127,9 +127,12 @@ mod tests {
 
     #[test]
     fn a_tool_that_was_not_heard_is_not_taken_for_missing() {
-        let late = Site::sound()
-            .without("pv-a", "linux.verbs-devices")
-            .replacing("pv-a", "linux.packages-dpkg", "ibverbs-providers\t44.0-2\tinstall ok installed\n", "");
+        let late = Site::sound().with("pv-a", fails("linux.verbs-devices", 124, "timeout")).replacing(
+            "pv-a",
+            "linux.packages-dpkg",
+            "ibverbs-providers\t44.0-2\tinstall ok installed\n",
+            "",
+        );
         let judged = late.judge(&CHECK);
         let unknown = judged.iter().find(|judged| judged.status == Status::Unknown).expect("it is not known");
         assert!(!unknown.title.contains("not installed"), "{}", unknown.title);

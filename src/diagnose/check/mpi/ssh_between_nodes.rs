@@ -175,11 +175,18 @@ mod tests {
         };
         assert_eq!(pair(alone).statuses(&CHECK)[..2], [Status::Unknown; 2]);
         let judged = &pair(alone).judge(&CHECK)[0];
-        assert_eq!((judged.lack, judged.decide.as_str()), (Some(Lack::NotObservable), "on pv-a: ssh -o BatchMode=yes pv-b true"));
+        assert_eq!(
+            (judged.lack, judged.decide.as_str()),
+            (Some(Lack::NotObservable), "on pv-a: ssh -o BatchMode=yes pv-b true")
+        );
         // With its public half it is known to be let in; without the setting SSH asks.
-        let both = alone.replace("id_ed25519 alone", "id_ed25519.pub SHA256:DOXE3eJkFAkOwcwYd6+wtx+TrZAes7kbZumNbSYv9dY");
+        let both =
+            alone.replace("id_ed25519 alone", "id_ed25519.pub SHA256:DOXE3eJkFAkOwcwYd6+wtx+TrZAes7kbZumNbSYv9dY");
         assert_eq!(pair(&both).statuses(&CHECK)[..2], [Status::Pass; 2]);
-        assert_eq!(pair(&both.replace("config:  StrictHostKeyChecking no\n", "")).statuses(&CHECK)[..2], [Status::Warn; 2]);
+        assert_eq!(
+            pair(&both.replace("config:  StrictHostKeyChecking no\n", "")).statuses(&CHECK)[..2],
+            [Status::Warn; 2]
+        );
         // Nobody at all is let in there: no key can be.
         let nobody = alone.replace("authorized_keys SHA256:DOXE3eJkFAkOwcwYd6+wtx+TrZAes7kbZumNbSYv9dY\n", "");
         assert_eq!(pair(&nobody).statuses(&CHECK)[..2], [Status::Warn; 2]);

@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use crate::live::traffic;
 use crate::support::document::{Named, Verdict, explain};
 use crate::support::guest::Guest;
 use crate::support::lab::Lab;
@@ -105,7 +104,12 @@ fn a_link_that_is_down_is_the_cause() {
 fn sixty_percent_loss_is_the_cause() {
     let Some(lab) = Lab::enter("sixty_percent_loss_is_the_cause") else { return };
     lab.two.run("modprobe sch_netem");
-    let running = traffic(&lab, 240, 1);
+    // One message at a time on each connection: what is lost is sent again packet by packet, and the guests have time left.
+    let tool = "nice -n 19 ib_write_bw -d rxe0 -x 1 -D 240 -q 4 -t 1 -s 4096 -F -p 19706";
+    let server = lab.one.start(tool);
+    lab.wait_for_server(19_706);
+    let client = lab.two.start(&format!("{tool} 192.168.100.10"));
+    lab.two.wait_until("connections", "rdma res show qp", FAILING, |text| text.matches("state RTS").count() >= 5);
     let loss = lab.two.change("tc qdisc add dev eth1 root netem loss 60%", "tc qdisc del dev eth1 root");
     let counted = |name: &str| lab.two.counters()[name];
     let before = counted("completer_retry_err");
@@ -118,7 +122,8 @@ fn sixty_percent_loss_is_the_cause() {
     is_shown(&verdict, "hw_counters", "rxe0/ports/1/hw_counters/completer_retry_err:");
     lab_assert!(verdict.symptoms().contains(&("guest.retransmits", "softroce2")), "it explains what is sent again");
     lab_assert_eq!(verdict.status, 1, "something does not work");
-    drop(running);
+    drop(client);
+    drop(server);
     drop(loss);
     all_is_well(&lab, "nothing is lost any more");
 }

@@ -96,7 +96,7 @@ fn is_trouble(judged: &Judged) -> bool {
 
 fn judge_port(scene: &Scene<'_>, port: Port) -> Option<Said> {
     let (judged, is_echo) = judge_counters(scene, &port)?;
-    Some(Said { judged, is_echo, port })
+    Some(Said { port, judged, is_echo })
 }
 
 /// What its counters say, and whether those of a receiver say it.

@@ -205,7 +205,8 @@ impl Verdict {
     /// The titles of all findings that are not well, for a failure of a test.
     pub fn words(&self) -> String {
         let told = self.all("findings").iter().filter(|one| one["status"] != "pass");
-        told.map(|one| format!("{} {}: {}\n", one["status"], one["check"], one["title"])).collect()
+        let lines = told.map(|one| format!("{} {}: {}", one["status"], one["check"], one["title"]));
+        lines.collect::<Vec<_>>().join("\n")
     }
 }
 

@@ -9,7 +9,7 @@ use crate::support::words;
 use crate::{SLACK, START, lab_assert_eq};
 
 /// How long a remedy may take: the state is read again, the commands run, and the check runs again.
-const TAKES: Duration = Duration::from_secs(60);
+const TAKES: Duration = Duration::from_mins(1);
 
 /// A console that may change something, on both guests, with the remedy of a finding open.
 fn opened(lab: &Lab, finding: &str) -> Console {

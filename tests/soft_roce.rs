@@ -14,8 +14,12 @@ mod live;
 mod logins;
 #[path = "soft_roce/readings.rs"]
 mod readings;
+#[path = "soft_roce/remedies.rs"]
+mod remedies;
 #[path = "soft_roce/tools.rs"]
 mod tools;
+#[path = "soft_roce/troubles.rs"]
+mod troubles;
 
 use std::time::Duration;
 

@@ -26,6 +26,7 @@ use crate::diagnose::join::Basis;
 use crate::diagnose::remedy::{Cure, Risk, Step};
 use crate::fabric::attribute::Class;
 use crate::fabric::{Entity, EntityId, Outcome, SourceId, State, TargetId, Text, Timestamp, Value};
+use crate::probe::linux::stream;
 
 /// How long a service that starts anew is given before it is looked at again, in seconds, and how often.
 const SERVICE_TAKES: u64 = 10;
@@ -265,6 +266,8 @@ fn expect(model: &mut Model) {
         .filter(here)
         .flat_map(|(id, attribute)| model.fabric.opinions(id, *attribute))
         .map(|(probe, _)| probe.clone())
+        // What comes with each tick is read by no probe that could be asked; another one reads the same.
+        .filter(|probe| probe.as_str() != stream::SOURCE)
         .collect();
     if about.is_empty() {
         about = shown;

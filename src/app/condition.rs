@@ -9,7 +9,7 @@ use crate::fabric::{
     Attribute, Entity, EntityId, PortState, QueuePairState, SourceId, State, TargetId, Timestamp, Value,
 };
 use crate::probe::switch::SwitchSystem;
-use crate::probe::{Probe, esxi};
+use crate::probe::{Probe, esxi, linux};
 
 /// How grave a condition is; the order is from good to bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -125,6 +125,11 @@ pub fn first_read(model: &Model, id: &TargetId) -> Option<(usize, usize)> {
         TargetKind::Switch => switch_probes(target),
         TargetKind::Linux | TargetKind::Local | TargetKind::Unknown => return None,
     };
+    under_way(model, target, probes)
+}
+
+/// How many of these were read of a target, while its first reads are under way.
+fn under_way(model: &Model, target: &Target, probes: &[Probe]) -> Option<(usize, usize)> {
     let Connection::Connected { since, .. } = target.connection else { return None };
     let is_saved = target.last_report.is_some_and(|at| at < since);
     if is_saved || model.now.duration_since(since).as_secs() > FIRST_READ_SECONDS {
@@ -133,6 +138,12 @@ pub fn first_read(model: &Model, id: &TargetId) -> Option<(usize, usize)> {
     let is_read = |probe: &&Probe| target.read.contains(&SourceId::new(probe.name));
     let done = probes.iter().filter(is_read).count();
     (done < probes.len()).then_some((done, probes.len()))
+}
+
+/// Likewise of a guest. Its tree and its panels do not wait for the last of so many, but whoever says what a guest lacks does.
+pub fn first_read_of_guest(model: &Model, id: &TargetId) -> Option<(usize, usize)> {
+    let target = model.targets.get(id).filter(|target| matches!(target.kind, TargetKind::Linux | TargetKind::Local))?;
+    under_way(model, target, linux::PROBES)
 }
 
 /// What is read of a switch, as far as that is known by what was: each system has probes of its own. None before that.

@@ -13,11 +13,12 @@ here=$(cd "$(dirname "$0")" && pwd)
 lab=${SOFT_ROCE_DIR:-/tmp/soft-roce}
 port=${SOFT_ROCE_PORT:-2200}
 bash "$here/build.sh"
+# Code is translated into 256 MB a guest, a quarter of what QEMU would take: two of them and a build fit into 8 GB.
 # Byte-wise string instructions (erms) are off: after a reset they crawl over pages that once held translated code, for minutes.
 boot() { # index, how eth1 is wired to the other guest
   local n=$1 wire=$2
   cp --sparse=always "$lab/root.ext4" "$lab/guest$n.ext4"
-  qemu-system-x86_64 -accel tcg,thread=single -cpu max,erms=off,fsrm=off -m 640 -display none -name "soft-roce-$lab-guest$n" \
+  qemu-system-x86_64 -accel tcg,thread=single,tb-size=256 -cpu max,erms=off,fsrm=off -m 640 -display none -name "soft-roce-$lab-guest$n" \
     -serial "file:$lab/guest$n.log" -kernel "$lab/vmlinuz" -initrd "$lab/initrd.gz" \
     -append "console=ttyS0 panic=-1 quiet net.ifnames=0 lab_index=$n" \
     -drive "file=$lab/guest$n.ext4,if=virtio,format=raw" \

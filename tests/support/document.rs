@@ -133,3 +133,97 @@ pub fn known(facts: &serde_json::Map<String, Value>, attribute: &str) -> String 
 pub fn plain(text: &str) -> String {
     text.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
 }
+
+/// One finding: its check, and the target it is about.
+pub type Named<'a> = (&'a str, &'a str);
+
+/// What `check` says: a `rdmascope.check/1` document, and its exit status.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// Exit status.
+    pub status: i32,
+    document: Value,
+}
+
+impl Verdict {
+    /// Looks at targets now.
+    #[track_caller]
+    pub fn of(arguments: &[&str]) -> Self {
+        let output = run(&[&["check", "--format", "json"], arguments].concat());
+        let (text, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let document: Value = serde_json::from_str(&text).unwrap_or_else(|wrong| panic!("{wrong} in: {text}{error}"));
+        assert_eq!(document["schema"], "rdmascope.check/1");
+        Self { status: output.status.code().expect("it ended by itself"), document }
+    }
+
+    /// True if nothing is left open because a target or a source did not answer.
+    pub fn is_complete(&self) -> bool {
+        self.document["summary"]["complete"] == true
+    }
+
+    /// True if every target answered all that it was asked.
+    pub fn is_whole(&self) -> bool {
+        self.is_complete() && self.with_status("info").iter().all(|(check, _)| *check != "tool.completeness")
+    }
+
+    fn all(&self, of: &str) -> &[Value] {
+        self.document[of].as_array().expect("a list")
+    }
+
+    /// Causes, the first one first.
+    pub fn causes(&self) -> Vec<Named<'_>> {
+        self.all("causes").iter().map(named).collect()
+    }
+
+    /// What the first cause explains.
+    pub fn symptoms(&self) -> Vec<Named<'_>> {
+        let first = self.all("causes").first();
+        first.and_then(|cause| cause["symptoms"].as_array()).into_iter().flatten().map(named).collect()
+    }
+
+    /// Findings with a status, in order.
+    pub fn with_status(&self, status: &str) -> Vec<Named<'_>> {
+        let mut all: Vec<_> = self.all("findings").iter().filter(|one| one["status"] == status).map(named).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// A text of the first cause: `title`, `cause`, `decide`, `status`, `confidence`.
+    #[track_caller]
+    pub fn first(&self, field: &str) -> &str {
+        let first = self.all("causes").first().unwrap_or_else(|| panic!("no cause in {}", self.document["summary"]));
+        first[field].as_str().expect("a text")
+    }
+
+    /// What the first cause stands on: command and line with what it says.
+    pub fn evidence(&self) -> Vec<(String, String)> {
+        let text = |item: &Value, field: &str| item[field].as_str().unwrap_or_default().to_owned();
+        let first = self.all("causes").first().and_then(|cause| cause["evidence"].as_array());
+        first.into_iter().flatten().map(|item| (text(item, "command"), text(item, "excerpt"))).collect()
+    }
+
+    /// The titles of all findings that are not well, for a failure of a test.
+    pub fn words(&self) -> String {
+        let told = self.all("findings").iter().filter(|one| one["status"] != "pass");
+        let lines = told.map(|one| format!("{} {}: {}", one["status"], one["check"], one["title"]));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn named(finding: &Value) -> Named<'_> {
+    (finding["check"].as_str().expect("a check"), finding["target"].as_str().unwrap_or_default())
+}
+
+/// What `explain` makes of a text: exit status, and each finding as one text.
+#[track_caller]
+pub fn explain(text: &str) -> (i32, Vec<String>) {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), text).expect("written");
+    let output = run(&["explain", "--format", "json", file.path().to_str().expect("a path")]);
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let texts = document["inputs"].as_array().expect("inputs").iter().flat_map(|input| {
+        let findings = input["findings"].as_array().expect("findings").iter();
+        findings.map(Value::to_string).collect::<Vec<_>>()
+    });
+    (output.status.code().expect("it ended by itself"), texts.collect())
+}

@@ -6,8 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use super::document::Verdict;
 use super::guest::Guest;
 use super::pty::{Console, Size, View};
+
+/// So often at most `check` is asked.
+const LOOKS: usize = 3;
 
 /// Assertions that held so far in this test program.
 static ASSERTIONS: AtomicUsize = AtomicUsize::new(0);
@@ -56,6 +60,14 @@ fn tell(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
+/// True if the emulator of a guest runs that `up.sh` started: guests that are not there need not be waited for.
+fn runs(directory: &Path, number: u32) -> bool {
+    let Ok(process) = std::fs::read_to_string(directory.join(format!("guest{number}.pid"))) else { return false };
+    let words = std::fs::read(format!("/proc/{}/cmdline", process.trim())).unwrap_or_default();
+    let name = format!("soft-roce-{}-guest{number}", directory.display());
+    words.split(|byte| *byte == 0).any(|word| word == name.as_bytes())
+}
+
 /// True where a skipped test is a failure.
 fn nothing_may_be_skipped() -> bool {
     std::env::var_os("RDMASCOPE_NO_SKIP").is_some_and(|value| value == "1")
@@ -81,7 +93,7 @@ impl Lab {
 
     fn at(directory: &Path, test: &'static str) -> Option<Self> {
         let config = directory.join("ssh_config");
-        if !config.is_file() {
+        if !config.is_file() || !(1..=2).all(|number| runs(directory, number)) {
             return None;
         }
         let lock = File::create(directory.join("tests.lock")).ok()?;
@@ -91,6 +103,7 @@ impl Lab {
             // What an interrupted run may have left.
             let order = "pkill -x 'ib_write_bw|ibv_rc_pingpong|ibv_ud_pingpong'; mount -o remount,hidepid=0 /proc; \
                          [ ! -e /root/sudoers.lab ] || mv /root/sudoers.lab /etc/sudoers.d/lab; \
+                         tc qdisc del dev eth1 root 2>/dev/null; sed -i /GID_INDEX/d /etc/environment; \
                          ip link set eth1 up mtu 1500 && \
                          ip -o -4 addr show dev eth1 | while read -r a b c address d; do case $address in \
                          192.168.100.1[01]/24) ;; *) ip addr del $address dev eth1;; esac; done";
@@ -115,6 +128,26 @@ impl Lab {
     /// The first guest, as the user without privileges.
     pub fn one_unprivileged(&self) -> Guest {
         Guest::new("softroce1-lab", &self.config).without_sharing()
+    }
+
+    /// What `check` says of these logins of the lab. Under a load under which a command of a guest came to no end, it is
+    /// asked once more.
+    pub fn check(&self, more: &[&str], targets: &[&str]) -> Verdict {
+        let config = self.config.to_str().expect("a path of text");
+        let look = || Verdict::of(&[&["--ssh-config", config], more, targets].concat());
+        (1..LOOKS).fold(look(), |seen, _| if seen.is_whole() { seen } else { look() })
+    }
+
+    /// A command on the second guest that talks to the first one, so that each knows the other's address again.
+    pub fn meet(&self) {
+        self.two.run("ping -c 2 -i 0.2 -W 5 192.168.100.10");
+    }
+
+    /// Waits until something listens on a port of the first guest.
+    #[track_caller]
+    pub fn wait_for_server(&self, port: u16) {
+        let command = format!("ss -Hltn 'sport = :{port}'");
+        self.one.wait_until("a server", &command, Duration::from_mins(1), |text| !text.trim().is_empty());
     }
 
     /// The port of a guest on this machine, from the lab's `ssh_config`.

@@ -14,8 +14,27 @@ pub const HELP: &str = "?";
 pub const CLOSE: &str = "\x1b";
 /// Connects again, at the user's own wish.
 pub const RECONNECT: &str = "R";
+/// Opens the panel *Wizard*.
+pub const WIZARD: &str = "6";
+/// Opens the remedy for the selected finding.
+pub const FIX: &str = "x";
+/// Asks for the name of the target before a remedy is applied, and confirms it.
+pub const ENTER: &str = "\r";
+/// Asks for a text that rows have to hold.
+pub const FILTER: &str = "/";
+/// What is said of it.
+pub const FILTERED: &str = "filter:";
+/// Shows the way back of a remedy.
+pub const UNDO: &str = "u";
 /// Leaves the console.
 pub const QUIT: &str = "q";
+
+/// A remedy before it is applied.
+pub const REMEDY_ASKS: &str = "once the name of the target is typed";
+/// A remedy that helped.
+pub const REMEDY_HELPED: &str = "applied and verified";
+/// The way back of a remedy, once it was gone.
+pub const TAKEN_BACK: &str = "taken back:";
 
 /// Stands in the help overlay and nowhere else.
 pub const HELP_TITLE: &str = "Keys";

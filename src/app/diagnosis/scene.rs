@@ -74,7 +74,7 @@ fn reached(model: &Model, id: &TargetId, target: &Target) -> Reached {
         Some(problem) if target.last_report.is_none() => Reached::No(problem),
         Some(problem) => Reached::Partly(problem),
         None if target.last_report.is_none() => Reached::No(Text::new("nothing was read of it yet")),
-        None => match condition::first_read(model, id) {
+        None => match condition::first_read(model, id).or_else(|| condition::first_read_of_guest(model, id)) {
             Some((done, all)) => Reached::Partly(Text::new(&format!("{done} of {all} probes were read so far"))),
             None => Reached::Yes,
         },

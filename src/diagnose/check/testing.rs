@@ -174,9 +174,15 @@ impl Site {
 
     /// A target whose clock is ahead of ours by so many milliseconds, give or take one.
     #[must_use]
-    pub fn clock_ahead(mut self, name: &str, milliseconds: i64) -> Self {
+    pub fn clock_ahead(self, name: &str, milliseconds: i64) -> Self {
+        self.clock(name, (milliseconds, 1))
+    }
+
+    /// A target whose clock was measured: by how many milliseconds it is ahead of ours, and by how much that may be wrong.
+    #[must_use]
+    pub fn clock(mut self, name: &str, measured: (i64, u64)) -> Self {
         if let Some(machine) = self.machines.get_mut(&TargetId::new(name)) {
-            machine.clock = Some((milliseconds, 1));
+            machine.clock = Some(measured);
         }
         self
     }

@@ -329,13 +329,14 @@ fn by_watching(
 }
 
 fn ready(queue_pair: &EntityId) -> Exhibit {
-    let says = format!("queue pair {} is ready to send", queue_pair.entity.name());
+    let says = format!("queue pair {} is ready", queue_pair.entity.name());
     Exhibit::of(queue_pair, Attribute::QueuePairState, says)
 }
 
-/// Queue pairs of two ends that name each other and are ready to send.
+/// Queue pairs of two ends that name each other, of which one is ready to send and the other at least to receive: who is only
+/// written to, never sends.
 fn connections(scene: &Scene<'_>, one: &End<'_>, other: &End<'_>) -> Vec<(EntityId, EntityId)> {
-    let ready = |end: &End<'_>| -> Vec<(u32, u64, EntityId)> {
+    let ready = |end: &End<'_>| -> Vec<(u32, u64, bool, EntityId)> {
         let Some(port) = &end.port else { return Vec::new() };
         let Entity::RdmaDevice(name) = &port.device.entity else { return Vec::new() };
         let first = Entity::QueuePair { device: name.clone(), port: None, number: 0 };
@@ -350,18 +351,24 @@ fn connections(scene: &Scene<'_>, one: &End<'_>, other: &End<'_>) -> Vec<(Entity
             .filter_map(|(entity, _, number)| {
                 let id = EntityId::new(&end.guest, entity.clone());
                 let state = scene.value(&id, Attribute::QueuePairState)?;
-                let is_ready = matches!(state, Value::QueuePairState(QueuePairState::ReadyToSend));
+                let sends = match state {
+                    Value::QueuePairState(QueuePairState::ReadyToSend) => true,
+                    Value::QueuePairState(QueuePairState::ReadyToReceive) => false,
+                    _ => return None,
+                };
                 let remote = scene.value(&id, Attribute::RemoteQueuePair)?.to_string().parse().ok()?;
-                is_ready.then_some((number, remote, id))
+                Some((number, remote, sends, id))
             })
             .collect()
     };
     let theirs = ready(other);
     ready(one)
         .into_iter()
-        .filter_map(|(number, remote, id)| {
-            let (.., peer) =
-                theirs.iter().find(|(peer, back, _)| u64::from(*peer) == remote && *back == u64::from(number))?;
+        .filter_map(|(number, remote, sends, id)| {
+            let of_it = |(peer, back, also, _): &&(u32, u64, bool, EntityId)| {
+                u64::from(*peer) == remote && *back == u64::from(number) && (sends || *also)
+            };
+            let (.., peer) = theirs.iter().find(of_it)?;
             Some((id, peer.clone()))
         })
         .collect()

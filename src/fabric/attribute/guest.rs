@@ -292,6 +292,10 @@ macro_rules! guest {
             UcxTransports = "ucx-transports", "UCX transports", None, Status;
             /// Fingerprints of the login's own public keys.
             OwnKeys = "own-keys", "own keys", None, Setting;
+            /// Private keys of the login whose public half is not beside them: their fingerprint is not read.
+            PrivateKeysAlone = "private-keys-alone", "keys without public half", None, Setting;
+            /// What the login's and the system's SSH settings say of host keys that are not known: `no`, `accept-new`, `ask`.
+            HostKeyChecking = "host-key-checking", "unknown host keys", None, Setting;
             /// Fingerprints of the keys that this login lets in.
             AuthorizedKeys = "authorized-keys", "keys let in", None, Setting;
             /// Fingerprints of the host keys that this login knows.

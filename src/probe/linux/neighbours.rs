@@ -1,5 +1,6 @@
 //! The neighbour table: whose hardware address answers for an address of the same network. An address that nobody
-//! answers for stands there as FAILED or INCOMPLETE: the port of a PVRDMA adapter is ACTIVE all the same.
+//! answers for stands there as FAILED or INCOMPLETE: the port of a PVRDMA adapter is ACTIVE all the same. The kernel keeps
+//! such an entry for hours after the last packet to it; only its age tells whether that is news.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -11,6 +12,9 @@ use crate::probe::{Pace, Probe, Read, Rhythm, Source, Word};
 /// The most entries that are kept of one interface: a table of a large network holds thousands.
 const MOST: usize = 256;
 
+/// An entry that nobody answered for so many seconds ago says nothing of now: who sends, asks anew within a few seconds.
+const NEWS: u64 = 60;
+
 /// The neighbour table.
 pub const PROBE: Probe = Probe {
     name: "linux.neighbours",
@@ -20,17 +24,22 @@ pub const PROBE: Probe = Probe {
     rhythm: Rhythm::PACE,
     sources: &[Source {
         name: "linux.neighbours",
-        read: Read::Command { argv: &[Word::Plain("ip"), Word::Plain("neigh"), Word::Plain("show")], keep: None },
+        read: Read::Command {
+            argv: &[Word::Plain("ip"), Word::Plain("-s"), Word::Plain("neigh"), Word::Plain("show")],
+            keep: None,
+        },
     }],
     parse,
 };
 
-/// One line of the table: `192.168.100.12 dev ens192 lladdr 00:50:56:b2:66:9e REACHABLE`.
+/// One line of the table: `192.168.100.12 dev ens192 lladdr 00:50:56:b2:66:9e  used 12/2/8probes 1 REACHABLE`.
 struct Entry<'a> {
     address: IpAddr,
     netdev: &'a str,
     hardware: Option<MacAddress>,
     state: &'a str,
+    /// Seconds since its state changed, where they are printed.
+    age: Option<u64>,
     line: u32,
 }
 
@@ -38,21 +47,23 @@ impl<'a> Entry<'a> {
     fn of(line: u32, text: &'a str) -> Option<Self> {
         let mut words = text.split_whitespace();
         let address = words.next()?.parse().ok()?;
-        let (mut netdev, mut hardware, mut state) = (None, None, None);
+        let (mut netdev, mut hardware, mut state, mut age) = (None, None, None, None);
         while let Some(word) = words.next() {
             match word {
                 "dev" => netdev = words.next(),
                 "lladdr" => hardware = words.next().and_then(|word| word.parse().ok()),
+                "used" => age = words.next().and_then(updated),
                 // `router`, `extern_learn` and `proxy` have no value; the state is the one word in capital letters.
                 word if word.bytes().all(|byte| byte.is_ascii_uppercase()) => state = Some(word),
                 _ => {}
             }
         }
-        Some(Self { address, netdev: netdev?, hardware, state: state?, line })
+        Some(Self { address, netdev: netdev?, hardware, state: state?, age, line })
     }
 
     fn is_unresolved(&self) -> bool {
-        self.hardware.is_none() && matches!(self.state, "FAILED" | "INCOMPLETE")
+        let is_news = self.age.is_none_or(|age| age <= NEWS);
+        self.hardware.is_none() && matches!(self.state, "FAILED" | "INCOMPLETE") && is_news
     }
 
     fn words(&self) -> Text {
@@ -61,6 +72,13 @@ impl<'a> Entry<'a> {
             None => format!("{} {}", self.address, self.state),
         })
     }
+}
+
+/// The last of three ages: `used/confirmed/updated`. The word behind it is glued to it: `113/165/110probes`.
+fn updated(ages: &str) -> Option<u64> {
+    let last = ages.split('/').nth(2)?;
+    let end = last.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(last.len());
+    last[..end].parse().ok()
 }
 
 fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
@@ -131,6 +149,25 @@ mod tests {
         assert_eq!(of((real, "", 0), "eth0", Attribute::UnresolvedNeighbours), "192.0.2.77 FAILED");
     }
 
+    // A guest whose peer was away for a while, 110 s after the last packet to it.
+    const AGED: &str = "10.0.2.2 dev eth0 lladdr 52:55:0a:00:02:02  ref 1 used 470/0/468probes 0 REACHABLE \n\
+                        192.168.100.10 dev eth1  used 113/165/110probes 6 FAILED \n\
+                        fe80::2 dev eth0 lladdr 52:56:00:00:00:02 router  used 528/588/528probes 0 STALE \n";
+
+    #[test]
+    fn an_old_failure_is_in_the_table_and_no_news() {
+        let of = |text: &str, attribute| of((text, "", 0), "eth1", attribute);
+        assert_eq!(of(AGED, Attribute::Neighbours), "192.168.100.10 FAILED");
+        assert_eq!(of(AGED, Attribute::UnresolvedNeighbours), "<empty>");
+        let fresh = AGED.replace("113/165/110probes", "5/61/2probes");
+        assert_eq!(of(&fresh, Attribute::UnresolvedNeighbours), "192.168.100.10 FAILED");
+        // Later versions have the blank; what is no age is none.
+        for ages in ["5/61/2 probes", "5/61/x probes", "5 probes"] {
+            let text = AGED.replace("113/165/110probes", ages);
+            assert_eq!(of(&text, Attribute::UnresolvedNeighbours), "192.168.100.10 FAILED", "{ages}");
+        }
+    }
+
     #[test]
     fn an_empty_table_says_nothing_and_a_missing_program_says_so() {
         assert_eq!(run(&PROBE, &[("", "", 0)]), Vec::new());
@@ -138,5 +175,5 @@ mod tests {
         assert_eq!(shown(&facts, &Entity::Guest, Attribute::Neighbours), "<ip (iproute2) is not installed>");
     }
 
-    survives_damage!(PROBE, TABLE);
+    survives_damage!(PROBE, TABLE, AGED);
 }

@@ -1,6 +1,7 @@
 //! Who lets whom in: fingerprints of the login's public keys, of the keys that it lets in, of the host keys that it knows,
-//! and of the system's own host keys. Only public keys are opened, and only their fingerprints travel: no name, no
-//! comment, no option.
+//! and of the system's own host keys; and what happens with a host key that is not known. Only public keys are opened, and
+//! only their fingerprints travel: no name, no comment, no option. Of a private key without its public half the name of the
+//! file is all that is told.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,10 +9,12 @@ use std::sync::Arc;
 use crate::fabric::{Attribute, Entity, Fact, Observation, Outcome, State, Text};
 use crate::probe::{Pace, Probe, Read, Rhythm, Source, Word};
 
-/// Prints the name of a file and one fingerprint on each line.
+/// Prints the name of a file and one fingerprint on each line; then private keys that stand alone, and settings of SSH.
 pub const SCRIPT: &str = "command -v ssh-keygen >/dev/null 2>&1 || exit 127; _f() { for f; do [ ! -r \"$f\" ] || ssh-keygen -lf \"$f\" \
                           2>/dev/null | while read -r _ k _; do echo \"$f $k\"; done; done; }; _f /etc/ssh/ssh_host_*_key.pub \
-                          /etc/ssh/ssh_known_hosts; cd \"$HOME/.ssh\" 2>/dev/null && _f id_*.pub authorized_keys known_hosts; exit 0";
+                          /etc/ssh/ssh_known_hosts; cd \"$HOME/.ssh\" 2>/dev/null && _f id_*.pub authorized_keys known_hosts; for k in id_*; do case $k in *.pub|*-cert*) ;; *) [ ! -f \"$k\" ] || \
+                          [ -f \"$k.pub\" ] || echo \"$k alone\";; esac; done; grep -is '^[[:space:]]*StrictHostKeyChecking' config \
+                          /etc/ssh/ssh_config /etc/ssh/ssh_config.d/*.conf; exit 0";
 
 /// Fingerprints of public keys.
 pub const PROBE: Probe = Probe {
@@ -33,7 +36,15 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
         return Vec::new();
     }
     let mut keys: BTreeMap<Attribute, (u32, Vec<Text>)> = BTreeMap::new();
+    let mut more: BTreeMap<Attribute, (u32, Vec<Text>)> = BTreeMap::new();
     for (number, line) in observation.lines() {
+        if let Some((attribute, word)) = aside(line.trim()) {
+            let (_, list) = more.entry(attribute).or_insert((number, Vec::new()));
+            if !list.contains(&word) && list.len() < MOST_ASIDE {
+                list.push(word);
+            }
+            continue;
+        }
         let Some((file, fingerprint)) = line.trim().rsplit_once(' ') else { continue };
         if !is_fingerprint(fingerprint) {
             continue;
@@ -51,13 +62,30 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
             list.push(fingerprint);
         }
     }
-    [Attribute::OwnKeys, Attribute::AuthorizedKeys, Attribute::KnownHostKeys, Attribute::HostKeys]
+    let of_keys = [Attribute::OwnKeys, Attribute::AuthorizedKeys, Attribute::KnownHostKeys, Attribute::HostKeys]
         .into_iter()
         .map(|attribute| match keys.remove(&attribute) {
             Some((line, list)) => observation.known(Entity::Guest, attribute, list, line),
             None => observation.fact(Entity::Guest, attribute, State::Empty, 0),
-        })
-        .collect()
+        });
+    let aside =
+        more.into_iter().map(|(attribute, (line, list))| observation.known(Entity::Guest, attribute, list, line));
+    of_keys.chain(aside).collect()
+}
+
+/// So many keys that stand alone, or words of settings, are enough.
+const MOST_ASIDE: usize = 16;
+
+/// `id_ed25519 alone`, and lines of `grep`: `config:  StrictHostKeyChecking no`.
+fn aside(line: &str) -> Option<(Attribute, Text)> {
+    if let Some(key) = line.strip_suffix(" alone").filter(|key| key.starts_with("id_")) {
+        return Some((Attribute::PrivateKeysAlone, Text::new(key)));
+    }
+    let (_, setting) = line.split_once(':')?;
+    let mut words = setting.split([' ', '\t', '=', '"']).filter(|word| !word.is_empty());
+    let is_it = words.next()?.eq_ignore_ascii_case("StrictHostKeyChecking");
+    let word = words.next().filter(|_| is_it)?;
+    Some((Attribute::HostKeyChecking, Text::new(&word.to_ascii_lowercase())))
 }
 
 /// `SHA256:` with 43 characters of base 64, or the older `MD5:` with colons.
@@ -101,5 +129,29 @@ mod tests {
         assert_eq!(shown(&odd, &Entity::Guest, Attribute::OwnKeys), "<empty>");
     }
 
-    survives_damage!(PROBE, KEYS);
+    // A real guest whose private key was put there without its public half.
+    const ALONE: &str = "/etc/ssh/ssh_host_ed25519_key.pub SHA256:fDni5NplBk7zERuFwZ0q1lea5mtxSzSq6HNtlBJBgSk\n\
+                         authorized_keys SHA256:DOXE3eJkFAkOwcwYd6+wtx+TrZAes7kbZumNbSYv9dY\n\
+                         id_ed25519 alone\nconfig:  StrictHostKeyChecking no\n";
+
+    #[test]
+    fn keys_that_stand_alone_and_what_is_asked() {
+        let facts = run(&PROBE, &[(ALONE, "", 0)]);
+        let of = |attribute| shown(&facts, &Entity::Guest, attribute);
+        assert_eq!(of(Attribute::OwnKeys), "<empty>");
+        assert_eq!(
+            (of(Attribute::PrivateKeysAlone), of(Attribute::HostKeyChecking)),
+            ("id_ed25519".into(), "no".into())
+        );
+        let settings = "config:\tstricthostkeychecking=Accept-New\n/etc/ssh/ssh_config:StrictHostKeyChecking \"ask\"\n\
+                        config:StrictHostKeyChecking\nconfig:# StrictHostKeyChecking no\n";
+        assert_eq!(
+            shown(&run(&PROBE, &[(settings, "", 0)]), &Entity::Guest, Attribute::HostKeyChecking),
+            "accept-new, ask"
+        );
+        let facts = run(&PROBE, &[(KEYS, "", 0)]);
+        assert_eq!(shown(&facts, &Entity::Guest, Attribute::PrivateKeysAlone), "absent");
+    }
+
+    survives_damage!(PROBE, KEYS, ALONE);
 }

@@ -2,14 +2,16 @@
 
 use super::ask;
 use crate::diagnose::check::{DeviceKind, Judged, Moved, Port, Scene};
-use crate::fabric::counter::{Role, port_counter};
-use crate::fabric::{Attribute, Entity};
+use crate::fabric::counter::{Role, driver_family, port_counter};
+use crate::fabric::{Attribute, Entity, EntityId};
 
 /// One counter that was read twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rise {
     /// Its name.
     pub name: String,
+    /// The counter itself.
+    pub id: EntityId,
     /// How it moved; by 0 if it stood still.
     pub moved: Moved,
 }
@@ -24,7 +26,8 @@ impl Rise {
 /// The counters of a port that have one of these roles and were read twice, by name.
 pub fn rises(scene: &Scene<'_>, port: &Port, roles: &[Role]) -> Vec<Rise> {
     let Entity::RdmaPort { device, port: number } = &port.id.entity else { return Vec::new() };
-    let driver = ask::driver(scene, &port.device);
+    // Until it is read, the name of a device in software tells its driver.
+    let driver = driver_family(Some(ask::driver(scene, &port.device)).filter(|driver| !driver.is_empty()), device);
     let numbered = format!("{device}/{number}");
     let fits = |name: &str| {
         ["hw_counters", "counters"]
@@ -40,7 +43,7 @@ pub fn rises(scene: &Scene<'_>, port: &Port, roles: &[Role]) -> Vec<Rise> {
         .filter_map(|(id, moved)| {
             let Entity::Counter { of, name } = &id.entity else { return None };
             let is_ours = (of == device && *number == 1) || of.as_str() == numbered;
-            (is_ours && fits(name.as_str())).then(|| Rise { name: name.to_string(), moved: *moved })
+            (is_ours && fits(name.as_str())).then(|| Rise { name: name.to_string(), id: id.clone(), moved: *moved })
         })
         .collect()
 }
@@ -69,12 +72,23 @@ pub fn unread(scene: &Scene<'_>, port: &Port) -> Option<Judged> {
     Some(Judged::unknown(&port.id, lack, format!("{}: {why}", port.id.target), decide))
 }
 
-/// With the counters that rose, the greatest first.
-pub fn shown(mut judged: Judged, port: &Port, rises: &[Rise]) -> Judged {
+/// Most counters that are shown.
+const SHOWN: usize = 4;
+
+/// With the counters that rose, the greatest first: each with its own line where that was kept, else all of them with the
+/// place where the port's counters are read.
+pub fn shown(scene: &Scene<'_>, mut judged: Judged, port: &Port, rises: &[Rise]) -> Judged {
     let mut risen: Vec<&Rise> = rises.iter().filter(|rise| rise.moved.by > 0).collect();
     risen.sort_by_key(|rise| std::cmp::Reverse(rise.moved.by));
-    for rise in risen.into_iter().take(4) {
-        judged = judged.shown(&port.id, Attribute::ErrorCounters, rise.words());
+    risen.truncate(SHOWN);
+    let (read, streamed): (Vec<&Rise>, Vec<&Rise>) =
+        risen.into_iter().partition(|rise| scene.count(&rise.id, Attribute::CounterValue).is_some());
+    for rise in read {
+        judged = judged.shown(&rise.id, Attribute::CounterValue, format!("{}, from", rise.words()));
+    }
+    if !streamed.is_empty() {
+        let words: Vec<String> = streamed.into_iter().map(Rise::words).collect();
+        judged = judged.shown(&port.id, Attribute::ErrorCounters, words.join(", "));
     }
     judged
 }

@@ -2,9 +2,11 @@
 //! which stays ACTIVE all the same.
 
 use super::ask::{self, Facing};
-use crate::diagnose::check::{Check, DeviceKind, Judged, Port, Scene, Source};
+use super::counted;
+use crate::diagnose::check::{Check, DeviceKind, Judged, Lack, Port, Scene, Source};
 use crate::diagnose::finding::Confidence;
 use crate::diagnose::remedy::{Cure, Risk, Step};
+use crate::fabric::counter::Role;
 use crate::fabric::{Attribute, EntityId, MacAddress, Text, Value};
 
 /// The peers' addresses are resolved, to their own adapters.
@@ -12,7 +14,8 @@ pub const CHECK: Check = Check {
     id: "guest.neighbour",
     title: "The peer's address is answered for, by the peer",
     gate: "pairs of guests in one network",
-    rule: "fails if the neighbour table has the peer's address as FAILED or INCOMPLETE, or with another hardware address than the peer's",
+    rule: "fails if the neighbour table has the peer's address as FAILED or INCOMPLETE since at most a minute, or with another \
+           hardware address than the peer's; an older FAILED says nothing of now",
     source: Source {
         text: "iproute2 ip-neighbour(8); driver source: vmw_pvrdma pvrdma_main.c (the port follows the paired vmxnet3)",
         weak: false,
@@ -29,6 +32,9 @@ pub const CHECK: Check = Check {
     #[cfg(test)]
     samples: tests::SAMPLES,
 };
+
+/// So many packets that came in while the counters were watched are traffic.
+const TRAFFIC: u64 = 100;
 
 fn judge(scene: &Scene<'_>) -> Vec<Judged> {
     let mut all = Vec::new();
@@ -56,7 +62,22 @@ fn judge_side(scene: &Scene<'_>, from: &Port, to: &Port, pair: &Facing) -> Optio
     let entry = find(scene.list(netdev, Attribute::Neighbours), &theirs)?;
     let unresolved = find(scene.list(netdev, Attribute::UnresolvedNeighbours), &theirs);
     if let Some(words) = unresolved {
+        let receives = |port| counted::total(&counted::rises(scene, port, &[Role::ReceivePackets])) >= TRAFFIC;
+        if receives(from) && receives(to) {
+            let title = format!("{guest}: {} did not answer for {first} when it was asked last", peer.target);
+            let cause = "packets of RDMA come in on both sides all the same, so the way is there: the question or its answer was lost";
+            return Some(Judged::info(netdev, title, cause).shown(netdev, Attribute::UnresolvedNeighbours, words));
+        }
         return Some(no_answer(scene, (from, netdev), (to, peer), words, pair));
+    }
+    if entry.split(' ').nth(1) == Some("FAILED") {
+        // The kernel keeps it long after the way is mended, until somebody sends something again.
+        let title = format!(
+            "{guest}: whether {} answers for {first} now is not known: it did not when it was last asked, more than a minute ago",
+            peer.target
+        );
+        let decide = format!("on {guest}: ping -c 3 -I {name} {first}");
+        return Some(Judged::unknown(netdev, Lack::NotObservable, title, decide));
     }
     let answering: MacAddress = entry.split(' ').nth(1)?.parse().ok()?;
     match scene.value(peer, Attribute::HardwareAddress) {
@@ -127,7 +148,7 @@ fn find<'a>(table: Option<&'a [Text]>, addresses: &[String]) -> Option<&'a str> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnose::check::testing::{Samples, Site, fails};
+    use crate::diagnose::check::testing::{Samples, Site, fails, says};
     use crate::diagnose::finding::Status;
 
     const ANSWERED: &str = "192.168.100.12 dev ens192 lladdr 00:50:56:b2:66:9e REACHABLE";
@@ -151,6 +172,39 @@ mod tests {
         let site =
             Site::sound().replacing("pv-a", "linux.neighbours", ANSWERED, "192.168.100.12 dev ens192  INCOMPLETE");
         assert!(site.statuses(&CHECK).contains(&Status::Fail));
+    }
+
+    #[test]
+    fn under_loss_a_question_is_lost_now_and_then() {
+        use super::super::counted::tests::counter;
+        use super::super::samples::soft_roce;
+        let pair = |come_in: u64| {
+            let site = soft_roce(soft_roce(Site::new(), "rxe-a", 10), "rxe-b", 11).pair("rxe-a", "rxe-b");
+            let site =
+                site.with("rxe-b", says("linux.neighbours", "192.168.100.10 dev eth1  used 3/41/1probes 6 FAILED \n"));
+            site.moved(counter("rxe-b", "rxe0", "rcvd_pkts"), come_in, 20).moved(
+                counter("rxe-a", "rxe0", "rcvd_pkts"),
+                15_800,
+                20,
+            )
+        };
+        let of = |site: Site| site.judge(&CHECK).into_iter().find(|judged| judged.subject.target.as_str() == "rxe-b");
+        assert_eq!(of(pair(317)).map(|judged| judged.status), Some(Status::Info));
+        assert_eq!(of(pair(0)).map(|judged| judged.status), Some(Status::Fail), "nothing comes back");
+    }
+
+    #[test]
+    fn a_failure_of_some_time_ago_is_no_failure_of_now() {
+        // What a real guest printed after its peer's interface had been down for a while, and was up again.
+        let entry = |ages: &str| format!("192.168.100.12 dev ens192  used {ages}probes 6 FAILED");
+        let of = |ages: &str| {
+            let site = Site::sound().replacing("pv-a", "linux.neighbours", ANSWERED, &entry(ages));
+            site.judge(&CHECK).into_iter().find(|judged| judged.subject.target.as_str() == "pv-a").expect("judged")
+        };
+        assert_eq!(of("5/61/2").status, Status::Fail);
+        let old = of("113/165/110");
+        assert_eq!((old.status, old.lack), (Status::Unknown, Some(Lack::NotObservable)));
+        assert_eq!(old.decide, "on pv-a: ping -c 3 -I ens192 192.168.100.12");
     }
 
     #[test]

@@ -66,7 +66,7 @@ fn judge_port(scene: &Scene<'_>, port: &Port) -> Option<Judged> {
         )
     };
     let judged = Judged::warn(&port.id, Confidence::Proved, format!("{guest}: {name} counts new errors"), cause);
-    Some(counted::shown(judged, port, &rises).decided_by(decide).reaching(ask::way(scene, port)))
+    Some(counted::shown(scene, judged, port, &rises).decided_by(decide).reaching(ask::way(scene, port)))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The verbs library needs a provider for each device; without it the kernel has a device that no program sees.
 
 use super::ask;
-use crate::diagnose::check::{Check, Judged, Lack, Scene, Source};
+use crate::diagnose::check::{Answer, Check, Judged, Lack, Scene, Source};
 use crate::diagnose::finding::Confidence;
 use crate::diagnose::remedy::{Cure, Risk, Step};
 use crate::fabric::{Attribute, Entity, EntityId, TargetId};
@@ -25,6 +25,12 @@ pub const CHECK: Check = Check {
 
 fn judge(scene: &Scene<'_>) -> Vec<Judged> {
     ask::devices(scene).iter().map(|device| judge_device(scene, device)).collect()
+}
+
+/// True if the tool that lists devices is not installed.
+fn is_missing(scene: &Scene<'_>, guest: &TargetId) -> bool {
+    let answers = scene.machines.get(guest).map(|machine| &machine.answers);
+    answers.and_then(|answers| answers.of("linux.verbs-devices")) == Some(&Answer::NotInstalled)
 }
 
 fn judge_device(scene: &Scene<'_>, device: &EntityId) -> Judged {
@@ -59,6 +65,8 @@ fn judge_device(scene: &Scene<'_>, device: &EntityId) -> Judged {
     let (dpkg, rpm) = (scene.unread(guest, "linux.packages-dpkg"), scene.unread(guest, "linux.packages-rpm"));
     if has("ibverbs-providers") || has("libibverbs") || vendor {
         Judged::pass(device, format!("{guest}: the package with the providers is installed"))
+    } else if let Some((lack, why)) = scene.unread(guest, "linux.verbs-devices").filter(|_| !is_missing(scene, guest)) {
+        Judged::unknown(device, lack, format!("{guest}: {why}"), "ibv_devices")
     } else if dpkg.is_some() && rpm.is_some() {
         let (lack, why) = dpkg.unwrap_or((Lack::NotObservable, String::new()));
         Judged::unknown(device, lack, format!("{guest}: {why}, and ibv_devices is not installed"), "ibv_devices")
@@ -116,6 +124,20 @@ mod tests {
                 .with("pv-a", fails("linux.packages-dpkg", 127, "dpkg-query: not found"))
         },
     };
+
+    #[test]
+    fn a_tool_that_was_not_heard_is_not_taken_for_missing() {
+        let late = Site::sound().with("pv-a", fails("linux.verbs-devices", 124, "timeout")).replacing(
+            "pv-a",
+            "linux.packages-dpkg",
+            "ibverbs-providers\t44.0-2\tinstall ok installed\n",
+            "",
+        );
+        let judged = late.judge(&CHECK);
+        let unknown = judged.iter().find(|judged| judged.status == Status::Unknown).expect("it is not known");
+        assert!(!unknown.title.contains("not installed"), "{}", unknown.title);
+        assert!(judged.iter().all(|judged| judged.status != Status::Fail), "{judged:#?}");
+    }
 
     #[test]
     fn without_the_tool_the_packages_tell() {

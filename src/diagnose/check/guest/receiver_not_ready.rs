@@ -62,7 +62,7 @@ fn judge_port(scene: &Scene<'_>, port: &Port) -> Option<Judged> {
         Judged::warn(&port.id, Confidence::Proved, title, cause)
     };
     Some(
-        counted::shown(judged, port, &rises)
+        counted::shown(scene, judged, port, &rises)
             .decided_by("top on the receiving guest while the job runs, and the queue lengths that the program sets (UCX: UCX_RC_RX_QUEUE_LEN)")
             .reaching(ask::here(scene, port)),
     )

@@ -48,12 +48,12 @@ fn judge_port(scene: &Scene<'_>, port: &Port) -> Option<Judged> {
     let judged = Judged::warn(
         &port.id,
         Confidence::Proved,
-        format!("{guest}: {name} sends {rate:.0} packets a second again"),
+        format!("{guest}: {name} counts {rate:.0} retransmissions a second"),
         "packets are lost or arrive in another order on the way between the two ports: each costs a time-out or a new start of \
          the message, and throughput falls far more than the share that is lost",
     );
     Some(
-        counted::shown(judged, port, &rises)
+        counted::shown(scene, judged, port, &rises)
             .decided_by("where they are lost: drops and pause of the uplinks (host.pause-drops, host.uplink-errors) and of the switch's ports (switch.drops, switch.pfc)")
             .reaching(ask::way(scene, port)),
     )

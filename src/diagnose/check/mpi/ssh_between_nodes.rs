@@ -13,7 +13,8 @@ pub const CHECK: Check = Check {
     title: "SSH leads from node to node without a question",
     gate: "pairs of guests with Open MPI, each way",
     rule: "warns if no public key of the login on one node is among the keys let in on the other one, or if the other one's host \
-           key is not known; informs where a scheduler starts jobs",
+           key is not known and SSH asks about such; informs where a scheduler starts jobs; unknown where the login has a private \
+           key alone, whose public half is not read",
     source: Source { text: "Open MPI FAQ: running jobs over rsh and ssh", weak: false },
     thresholds: &[],
     explains: &[],
@@ -21,6 +22,10 @@ pub const CHECK: Check = Check {
     #[cfg(test)]
     samples: tests::SAMPLES,
 };
+
+/// Words of `StrictHostKeyChecking` with which nobody is asked about a host key that is not known. For which hosts they hold
+/// is a matter of patterns; where they stand at all, somebody thought of it.
+const DO_NOT_ASK: [&str; 3] = ["no", "off", "accept-new"];
 
 /// Daemons that start ranks on their own ways.
 const SCHEDULERS: [&str; 3] = ["slurmd", "pbs_mom", "slurmstepd"];
@@ -47,9 +52,20 @@ fn way(scene: &Scene<'_>, from: &TargetId, to: &TargetId) -> Judged {
     let (keys, let_in) = (list(&own, Attribute::OwnKeys), list(&theirs, Attribute::AuthorizedKeys));
     let (known, host_keys) = (list(&own, Attribute::KnownHostKeys), list(&theirs, Attribute::HostKeys));
     let is_let_in = common(keys, let_in);
-    let is_known = host_keys.is_empty() || common(known, host_keys);
+    let asks = !list(&own, Attribute::HostKeyChecking).iter().any(|word| DO_NOT_ASK.contains(&word.as_str()));
+    let is_known = host_keys.is_empty() || common(known, host_keys) || !asks;
     if is_let_in && is_known {
         return Judged::pass(&own, format!("SSH leads from {from} to {to} without a question"));
+    }
+    let alone = list(&own, Attribute::PrivateKeysAlone);
+    if !is_let_in && is_known && !alone.is_empty() && !let_in.is_empty() {
+        let names: Vec<&str> = alone.iter().map(Text::as_str).collect();
+        let names = names.join(", ");
+        let title = format!(
+            "SSH from {from} to {to}: whether {to} lets {names} in is not known: the public half is not beside it, and private \
+             keys are not opened"
+        );
+        return Judged::unknown(&own, Lack::NotObservable, title, decide);
     }
     let (what, cause) = match (is_let_in, keys.is_empty(), is_known) {
         (false, true, _) => (
@@ -146,6 +162,34 @@ mod tests {
         let unknown = without_scheduler().replacing("pv-b", "linux.ssh-trust", "known_hosts", "known_hosts.old");
         assert_eq!(unknown.statuses(&CHECK)[..2], [Status::Pass, Status::Warn]);
         assert_eq!(unknown.judge(&CHECK)[1].title, "pv-b: the host key of pv-a is not known");
+    }
+
+    #[test]
+    fn what_real_nodes_without_a_known_hosts_file_say() {
+        let alone = "/etc/ssh/ssh_host_ed25519_key.pub SHA256:fDni5NplBk7zERuFwZ0q1lea5mtxSzSq6HNtlBJBgSk\n\
+                     authorized_keys SHA256:DOXE3eJkFAkOwcwYd6+wtx+TrZAes7kbZumNbSYv9dY\nid_ed25519 alone\n\
+                     config:  StrictHostKeyChecking no\n";
+        let pair = |text: &str| {
+            let site = without_scheduler();
+            ["pv-a", "pv-b"].iter().fold(site, |site, guest| site.with(guest, says("linux.ssh-trust", text)))
+        };
+        assert_eq!(pair(alone).statuses(&CHECK)[..2], [Status::Unknown; 2]);
+        let judged = &pair(alone).judge(&CHECK)[0];
+        assert_eq!(
+            (judged.lack, judged.decide.as_str()),
+            (Some(Lack::NotObservable), "on pv-a: ssh -o BatchMode=yes pv-b true")
+        );
+        // With its public half it is known to be let in; without the setting SSH asks.
+        let both =
+            alone.replace("id_ed25519 alone", "id_ed25519.pub SHA256:DOXE3eJkFAkOwcwYd6+wtx+TrZAes7kbZumNbSYv9dY");
+        assert_eq!(pair(&both).statuses(&CHECK)[..2], [Status::Pass; 2]);
+        assert_eq!(
+            pair(&both.replace("config:  StrictHostKeyChecking no\n", "")).statuses(&CHECK)[..2],
+            [Status::Warn; 2]
+        );
+        // Nobody at all is let in there: no key can be.
+        let nobody = alone.replace("authorized_keys SHA256:DOXE3eJkFAkOwcwYd6+wtx+TrZAes7kbZumNbSYv9dY\n", "");
+        assert_eq!(pair(&nobody).statuses(&CHECK)[..2], [Status::Warn; 2]);
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub fn run(scene: &Scene<'_>, words: &[&str]) -> Answer {
         word if word.starts_with('a') && "address".starts_with(word) => options.wanted.addresses = true,
         word if word.starts_with('r') && "route".starts_with(word) => return routes(scene),
         word if word.starts_with('n') && "neighbour".starts_with(word) || "neighbor" == word => {
-            return neighbours(scene, words);
+            return neighbours(scene, words, options.wanted.statistics);
         }
         // Source: capture "ip foo".
         _ => return fails(format!("Object \"{object}\" is unknown, try \"ip help\".\n"), 1),
@@ -112,8 +112,11 @@ fn selected<'a>(scene: &Scene<'a>, words: &[&str]) -> Result<Vec<&'a Netdev>, An
     Ok(state.netdevs.iter().filter(|netdev| !is_up || netdev.admin_up).collect())
 }
 
-/// The neighbour table. Source: capture "ip neigh show" of iproute2 6.1: every line ends with a blank.
-fn neighbours(scene: &Scene<'_>, words: &[&str]) -> Answer {
+/// The neighbour table. Source: captures "ip neigh show" and "ip -s neigh show" of iproute2 6.1: every line ends with a
+/// blank, and the last age is glued to the word behind it.
+fn neighbours(scene: &Scene<'_>, words: &[&str], aged: bool) -> Answer {
+    let ages = |text: &'static str| if aged { text } else { "" };
+    let fresh = ages(" ref 1 used 4/2/2probes 1 ");
     let state = scene.moment.state;
     let only = words.iter().position(|word| *word == "dev").and_then(|at| words.get(at + 1));
     let mut text = String::new();
@@ -127,13 +130,13 @@ fn neighbours(scene: &Scene<'_>, words: &[&str]) -> Answer {
             let answers =
                 state.wire.unreachable_since(scene.moment.now).is_none() && state.wire.is_up(state.side.other());
             if answers {
-                text.add(format_args!("{address} dev {name} lladdr {mac} REACHABLE \n"));
+                text.add(format_args!("{address} dev {name} lladdr {mac} {fresh}REACHABLE \n"));
             } else {
-                text.add(format_args!("{address} dev {name} FAILED \n"));
+                text.add(format_args!("{address} dev {name} {}FAILED \n", ages(" used 3/64/1probes 6 ")));
             }
         } else {
             // The router of the management network, and the machine from which one looks.
-            text.add(format_args!("{} dev {name} lladdr 00:50:56:b2:10:01 REACHABLE \n", state.gateway));
+            text.add(format_args!("{} dev {name} lladdr 00:50:56:b2:10:01 {fresh}REACHABLE \n", state.gateway));
         }
     }
     says(text)

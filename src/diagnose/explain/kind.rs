@@ -6,6 +6,7 @@ use super::parts::Line;
 use super::power_on::{self, is_failure};
 use crate::diagnose::myth::is_command;
 use crate::diagnose::needles::Needles;
+use crate::probe::switch::SwitchSystem;
 
 /// What a text, or a part of it, is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,6 +39,18 @@ pub enum Kind {
     SettingsTable,
     /// What was said when a VM did not start.
     PowerOnError,
+    /// Version and build as `vmware -vl` prints them.
+    EsxiVersion,
+    /// What `net-dvs -l` prints.
+    NetDvs,
+    /// A node of the VMkernel's tree.
+    Vsish,
+    /// What `esxtop -b` writes.
+    Esxtop,
+    /// Output of a physical switch of this system.
+    Switch(SwitchSystem),
+    /// A command of a physical switch, of which nothing tells the system.
+    SwitchCommand,
     /// A snapshot of this program.
     Snapshot,
     /// What the script of this program's `collector` saved.
@@ -70,6 +83,12 @@ impl Kind {
             Self::ModuleOptions => "module-options",
             Self::SettingsTable => "settings-table",
             Self::PowerOnError => "power-on-error",
+            Self::EsxiVersion => "esxi-version",
+            Self::NetDvs => "net-dvs",
+            Self::Vsish => "vsish",
+            Self::Esxtop => "esxtop",
+            Self::Switch(system) => system.name(),
+            Self::SwitchCommand => "switch",
             Self::Snapshot => "rdmascope-snapshot",
             Self::Archive => "rdmascope-archive",
             Self::Collector => "rdmascope-collector",
@@ -83,7 +102,8 @@ impl Kind {
 /// All that is known, in words for people; help and refusals list it.
 pub const KNOWN: &str = "vmware.log and vmkernel.log; what was said when a VM did not start; VMX and VMSD files; output of esxcli, localcli, \
                          esxcfg-* and vim-cmd, with or without the command; local.sh, other scripts and command lines; esx.conf; boot \
-                         arguments; parameters of driver modules; tables of advanced settings; files of rdmascope itself";
+                         arguments; parameters of driver modules; tables of advanced settings; net-dvs, vsish, esxtop \
+                         -b; output of switches (Arista EOS, Cisco NX-OS, Cumulus Linux, Onyx, SONiC); files of rdmascope itself";
 
 /// The script that a text is, if it is one.
 pub(super) fn script(path: &str, lines: &[Line<'_>]) -> Option<Kind> {
@@ -465,7 +485,7 @@ fn is_options(lower: &str) -> bool {
 }
 
 /// Keys of blocks that commands of esxcli print and that are found nowhere else.
-const BLOCK_KEYS: [&str; 22] = [
+const BLOCK_KEYS: &[&str] = &[
     "VMkernel Name:",
     "Configured Owner:",
     "Current Owner:",
@@ -488,6 +508,21 @@ const BLOCK_KEYS: [&str; 22] = [
     "Queue pairs in",
     "Default Graphics Type:",
     "Graphics Type:",
+    "Product: VMware ESXi",
+    "Configured Ports:",
+    "Portset:",
+    "Netstack Instance:",
+    "Physical Memory:",
+    "NUMA Node Count:",
+    "CPU Packages:",
+    "HV Support:",
+    "Hyperthreading Active:",
+    "NIC statistics for ",
+    "Receive packets dropped:",
+    "Total receive errors:",
+    "Link Detected:",
+    "Driver Info:",
+    "Pause RX:",
 ];
 
 fn is_block_key(trimmed: &str) -> bool {

@@ -4,6 +4,8 @@
 //! makes more of it.
 
 mod arguments;
+mod cleaned;
+mod esxi;
 mod hidden;
 mod host;
 mod host_lines;
@@ -14,7 +16,9 @@ mod own;
 mod parts;
 mod power_on;
 mod rdma;
+mod sources;
 mod squeezed;
+mod switch;
 mod tables;
 mod vim;
 mod vmx;
@@ -31,7 +35,7 @@ use crate::fabric::{State, Text};
 
 pub use kind::{KNOWN, Kind};
 pub use own::is_recording;
-use parts::{Part, parts};
+use parts::{Line, Part, parts};
 
 /// So many facts of one text are told; what is more is counted.
 const MOST_FACTS: usize = 20_000;
@@ -110,6 +114,27 @@ impl Explained {
         }
     }
 
+    /// The one of two readings of the same text that makes more of it.
+    fn or(self, other: Self) -> Self {
+        if other.weight() > self.weight() { other } else { self }
+    }
+
+    /// Adds what another part of the text says.
+    fn add(&mut self, other: Self) {
+        for kind in other.kinds {
+            self.is(kind);
+        }
+        for fact in other.facts {
+            self.fact(fact.line, fact.name.as_str(), fact.state, fact.unit);
+        }
+        for finding in other.findings {
+            self.finding(finding);
+        }
+        for what in other.not_read {
+            self.leaves_out(what);
+        }
+    }
+
     fn is(&mut self, kind: Kind) {
         if !self.kinds.contains(&kind) {
             self.kinds.push(kind);
@@ -174,6 +199,9 @@ fn value(written: &str) -> State<Value> {
     }
 }
 
+/// Texts larger than this are read as they are: wrapped ones and those of several sources were pasted.
+const LARGEST_PASTE: usize = 1 << 20;
+
 /// Says what a text is and what it means. Never fails: what is not known stays unknown.
 pub fn explain(path: &str, bytes: &[u8]) -> Explained {
     if let Some(own) = own::read(path, bytes) {
@@ -182,11 +210,14 @@ pub fn explain(path: &str, bytes: &[u8]) -> Explained {
     let text = String::from_utf8_lossy(bytes);
     let text: Cow<'_, str> =
         if has_lone_return(&text) { text.replace("\r\n", "\n").replace('\r', "\n").into() } else { text };
-    let mut best = explain_lines(path, bytes, &numbered(&text));
-    for lines in parts::unwrapped(&text) {
-        let other = explain_lines(path, bytes, &lines);
-        if other.weight() > best.weight() {
-            best = other;
+    let lines = cleaned::cleaned(&text, numbered(&text));
+    let mut best = explain_lines(path, bytes, &trimmed(&lines), None);
+    if text.len() <= LARGEST_PASTE {
+        for lines in parts::unwrapped(&lines) {
+            best = best.or(explain_lines(path, bytes, &lines, None));
+        }
+        for groups in sources::groups(&lines) {
+            best = best.or(explain_groups(path, bytes, groups));
         }
     }
     for (number, line) in (1_u32..).zip(text.lines()) {
@@ -197,25 +228,49 @@ pub fn explain(path: &str, bytes: &[u8]) -> Explained {
     best
 }
 
+/// What the lines of each source say, and all of it together.
+fn explain_groups(path: &str, bytes: &[u8], groups: Vec<sources::Group<'_>>) -> Explained {
+    let hosts: BTreeSet<&str> = groups.iter().filter_map(|group| group.host.as_deref()).collect();
+    let mut all = Explained::default();
+    for group in &groups {
+        let host = group.host.as_deref().filter(|_| hosts.len() > 1);
+        let mut best = explain_lines(path, bytes, &trimmed(&group.lines), host);
+        for lines in parts::unwrapped(&group.lines) {
+            best = best.or(explain_lines(path, bytes, &lines, host));
+        }
+        all.add(best);
+    }
+    all
+}
+
 /// True if a carriage return ends a line alone.
 fn has_lone_return(text: &str) -> bool {
     text.match_indices('\r').any(|(at, _)| !text[at + 1..].starts_with('\n'))
 }
 
 /// The lines of a text with their numbers.
-fn numbered(text: &str) -> Vec<(u32, Cow<'_, str>)> {
+fn numbered(text: &str) -> Vec<Line<'_>> {
     let cut = |line: &str| line.floor_char_boundary(LONGEST_LINE);
-    (1..).zip(text.lines().map(|line| Cow::Borrowed(line[..cut(line)].trim_end()))).collect()
+    (1..).zip(text.lines().map(|line| Cow::Borrowed(&line[..cut(line)]))).collect()
 }
 
-fn explain_lines(path: &str, bytes: &[u8], lines: &[(u32, Cow<'_, str>)]) -> Explained {
+/// The lines without blanks at their ends.
+fn trimmed<'a>(lines: &[Line<'a>]) -> Vec<Line<'a>> {
+    let trim = |line: &Cow<'a, str>| match line {
+        Cow::Borrowed(text) => Cow::Borrowed(text.trim_end()),
+        Cow::Owned(text) => Cow::Owned(text.trim_end().to_owned()),
+    };
+    lines.iter().map(|(number, line)| (*number, trim(line))).collect()
+}
+
+fn explain_lines(path: &str, bytes: &[u8], lines: &[Line<'_>], host: Option<&str>) -> Explained {
     let lines = &*hidden::without_secrets(path, lines);
     let mut explained = Explained::default();
     let mut context = Context::of_lines(lines.iter().map(|(_, line)| &**line));
     let script = kind::script(path, lines);
     context.script |= script.is_some();
     let mut shell = Shell::default();
-    read_parts(&mut explained, bytes, lines, script, &mut shell);
+    read_parts(&mut explained, bytes, lines, script, host, &mut shell);
     logs::read(&mut explained, lines);
     host::conclude(&mut explained, lines);
     judge(&mut explained, lines, context);
@@ -269,8 +324,9 @@ impl Shell {
 fn read_parts(
     explained: &mut Explained,
     bytes: &[u8],
-    lines: &[(u32, Cow<'_, str>)],
+    lines: &[Line<'_>],
     script: Option<Kind>,
+    source: Option<&str>,
     shell: &mut Shell,
 ) {
     let parts = match script {
@@ -281,8 +337,18 @@ fn read_parts(
         None => parts(lines),
     };
     let hosts: BTreeSet<&str> = parts.iter().filter_map(|part| part.host.as_deref()).collect();
-    for part in &parts {
-        let host = part.host.as_deref().filter(|_| hosts.len() > 1);
+    let mut switches = Vec::new();
+    for whole in &parts {
+        let host = whole.host.as_deref().filter(|_| hosts.len() > 1).or(source);
+        let mut part = Cow::Borrowed(whole);
+        let mut is_read = switch::read(explained, &mut switches, host, &part);
+        esxi::read(explained, host, &part, &mut is_read);
+        if is_read.contains(&true) {
+            let rest: Vec<bool> = is_read.iter().map(|is_read| !is_read).collect();
+            let Some(rest) = part.only(&rest) else { continue };
+            part = Cow::Owned(rest);
+        }
+        let part = &*part;
         let each = if script.is_some() { vec![None; part.lines.len()] } else { kind::of_each(&part.lines) };
         let kinds = kind::of_lines(&part.lines, &each);
         let of_command = part.command.as_ref().map(|(_, command)| kind::of_command(command));
@@ -314,6 +380,7 @@ fn read_parts(
         }
         arguments::read(explained, host, &part.lines);
     }
+    switch::conclude(explained, &switches);
 }
 
 /// Takes out what is said twice: a rule for a VM's configuration about lines of which the list of wrong advice says the same.

@@ -2,7 +2,7 @@
 //! its block.
 
 use super::host::is_setting;
-use super::parts::Part;
+use super::parts::{Line, Part};
 use super::{Explained, value};
 use crate::fabric::State;
 use crate::probe::esxi::TITLES;
@@ -11,9 +11,9 @@ use crate::probe::esxi::table::{Table, is_rule};
 
 /// Reads what there is.
 pub(super) fn read(explained: &mut Explained, host: Option<&str>, part: &Part<'_>) {
-    let Some(first) = part.lines.first().map(|(number, _)| *number) else { return };
     markdown(explained, part);
     let (lines, more) = part.lines.split_at(part.lines.len().min(super::MOST_LINES));
+    let at = |line: u32| number(lines, line);
     let text = lines.iter().map(|(_, line)| &**line).collect::<Vec<_>>().join("\n");
     let esxi =
         part.command.as_ref().is_none_or(|(_, command)| command.contains("cli ") || command.starts_with("esxcfg"));
@@ -22,13 +22,13 @@ pub(super) fn read(explained: &mut Explained, host: Option<&str>, part: &Part<'_
     }
     let above = lines.iter().zip(lines.iter().skip(1));
     let ruled = above.into_iter().any(|((_, above), (_, line))| is_rule(line) && super::kind::is_header(above, line));
-    let mut tables = if ruled { Table::all(&text, first) } else { Vec::new() };
+    let mut tables = if ruled { Table::all(&text, 1) } else { Vec::new() };
     // A table with the rule of another program is none of these.
     if !lines.iter().any(|(_, line)| is_rule(line)) {
         let begins = |titles: &[&str]| lines.iter().any(|(_, line)| line.starts_with(titles[0]));
         let known = TITLES.iter().filter(|titles| begins(titles));
         tables.extend(
-            known.filter_map(|titles| Table::read(&text, first, titles)).find(|table| table.titles().len() > 1),
+            known.filter_map(|titles| Table::read(&text, 1, titles)).find(|table| table.titles().len() > 1),
         );
     }
     if !tables.is_empty() {
@@ -39,21 +39,27 @@ pub(super) fn read(explained: &mut Explained, host: Option<&str>, part: &Part<'_
             let owner = owner(host, row.cell(0));
             for (column, title) in table.titles().iter().enumerate().skip(1) {
                 if !title.is_empty() {
-                    explained.fact(row.line, &format!("{owner}.{}", kebab(title)), value(row.cell(column)), None);
+                    explained.fact(at(row.line), &format!("{owner}.{}", kebab(title)), value(row.cell(column)), None);
                 }
             }
         }
     }
     let blocks = tables.is_empty() && explained.kinds.contains(&super::Kind::Esxcli);
     if blocks {
-        block_facts(explained, host, part, &text, first);
+        block_facts(explained, host, part, &text, &at);
     }
     if let Some((number, _)) = more.first().filter(|_| blocks || !tables.is_empty()) {
         explained.leaves_out(format!("of this output, what stands from line {number} on was not read"));
     }
 }
 
-fn block_facts(explained: &mut Explained, host: Option<&str>, part: &Part<'_>, text: &str, first: u32) {
+/// The number in the whole text of a line of these, counted from 1: others may have stood between them.
+pub(super) fn number(lines: &[Line<'_>], line: u32) -> u32 {
+    let at = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
+    lines.get(at).or(lines.last()).map_or(line, |(number, _)| *number)
+}
+
+fn block_facts(explained: &mut Explained, host: Option<&str>, part: &Part<'_>, text: &str, at: &dyn Fn(u32) -> u32) {
     // A command for one thing names it: `esxcli network nic dcb status get -n vmnic3`.
     let named = part.command.as_ref().and_then(|(_, command)| {
         let words: Vec<&str> = command.split_whitespace().collect();
@@ -62,7 +68,7 @@ fn block_facts(explained: &mut Explained, host: Option<&str>, part: &Part<'_>, t
             .find(|pair| matches!(pair[0], "-n" | "-d" | "-m" | "--nic-name" | "--device" | "--module"))
             .map(|pair| pair[1].to_owned())
     });
-    for block in blocks(text, first) {
+    for block in blocks(text, 1) {
         let own =
             ["Path", "Address", "Device", "Nic Name"].iter().find_map(|key| block.get(&[key])).unwrap_or_default();
         let title = if !block.title.is_empty() { block.title } else { named.as_deref().unwrap_or(own) };
@@ -71,14 +77,14 @@ fn block_facts(explained: &mut Explained, host: Option<&str>, part: &Part<'_>, t
             let kind = block.get(&["Type"]).unwrap_or("string");
             let key = if kind.eq_ignore_ascii_case("string") { "String Value" } else { "Int Value" };
             if let Some(field) = block.field(&[key]) {
-                explained.fact(field.line, &setting, value(&field.value), None);
+                explained.fact(at(field.line), &setting, value(&field.value), None);
             }
             continue;
         }
         let owner = owner(host, title);
         for field in block.all() {
             let name = if owner.is_empty() { kebab(field.key) } else { format!("{owner}.{}", kebab(field.key)) };
-            explained.fact(field.line, &name, value(&field.value), None);
+            explained.fact(at(field.line), &name, value(&field.value), None);
         }
     }
 }
@@ -115,7 +121,7 @@ fn owner(host: Option<&str>, name: &str) -> String {
 }
 
 /// `Admin Status` is `admin-status`.
-fn kebab(title: &str) -> String {
+pub(super) fn kebab(title: &str) -> String {
     let words: Vec<String> =
         title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
     words.join("-")

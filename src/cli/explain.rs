@@ -132,7 +132,10 @@ fn of_bytes(path: String, bytes: &[u8], cut: bool) -> Input {
     let decoded = utf16(bytes);
     let bytes = decoded.as_deref().unwrap_or(bytes);
     if let Some((_, by, command)) = COMPRESSED.iter().find(|(begin, ..)| bytes.starts_with(begin)) {
-        return Input::without(path, format!("compressed by {by}; unpack it first: {command} FILE | rdmascope explain"));
+        return Input::without(
+            path,
+            format!("compressed by {by}; unpack it first: {command} FILE | rdmascope explain"),
+        );
     }
     if is_binary(bytes) && !is_recording(bytes) {
         return Input::without(path, "binary data, no text".to_owned());

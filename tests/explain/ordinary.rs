@@ -145,7 +145,8 @@ fn filled(template: &str, dice: &mut Dice) -> String {
 /// One line of this source, with the time and the name before it as the source writes them.
 fn line(source: usize, dice: &mut Dice) -> String {
     let (hour, minute, second, part) = (dice.roll(24), dice.roll(60), dice.roll(60), dice.roll(1000));
-    let zulu = format!("2026-{:02}-{:02}T{hour:02}:{minute:02}:{second:02}.{part:03}Z", 1 + dice.roll(12), 1 + dice.roll(28));
+    let zulu =
+        format!("2026-{:02}-{:02}T{hour:02}:{minute:02}:{second:02}.{part:03}Z", 1 + dice.roll(12), 1 + dice.roll(28));
     let syslog = format!("Jan {:2} {hour:02}:{minute:02}:{second:02} node{}", 1 + dice.roll(31), dice.roll(9));
     let (cpu, world) = (dice.roll(96), 2_097_152 + dice.roll(20_000));
     let old = dice.roll(2) == 0;
@@ -169,7 +170,11 @@ fn line(source: usize, dice: &mut Dice) -> String {
 fn nothing(how: &str, lines: &[String]) {
     let text = lines.join("\n") + "\n";
     let explained = explain("-", text.as_bytes());
-    let told: Vec<_> = explained.findings.iter().map(|finding| (&finding.check, &finding.title, finding.evidence.first().map(|shown| &shown.excerpt))).collect();
+    let told: Vec<_> = explained
+        .findings
+        .iter()
+        .map(|finding| (&finding.check, &finding.title, finding.evidence.first().map(|shown| &shown.excerpt)))
+        .collect();
     assert!(checks(&explained).is_empty(), "{how}: {told:#?}");
 }
 
@@ -193,7 +198,9 @@ fn a_thousand_ordinary_lines_give_no_finding() {
     nothing("quoted", &all.iter().map(|line| format!("> {line}")).collect::<Vec<_>>());
     let wrapped: Vec<String> = all
         .iter()
-        .flat_map(|line| line.as_bytes().chunks(72).map(|piece| String::from_utf8_lossy(piece).into_owned()).collect::<Vec<_>>())
+        .flat_map(|line| {
+            line.as_bytes().chunks(72).map(|piece| String::from_utf8_lossy(piece).into_owned()).collect::<Vec<_>>()
+        })
         .collect();
     nothing("wrapped at 72", &wrapped);
 }

@@ -36,7 +36,7 @@ fn known() -> Vec<Known> {
 }
 
 /// Lists all inputs of which something else is found in another dress.
-fn same(how: &str, inputs: &[Known], dress: impl Fn(&str) -> String) {
+fn same(how: &str, inputs: &[Known], dress: impl Fn(&str) -> String) -> Vec<String> {
     let mut wrong = Vec::new();
     for known in inputs {
         let dressed = dress(&known.text);
@@ -44,10 +44,30 @@ fn same(how: &str, inputs: &[Known], dress: impl Fn(&str) -> String) {
         if now != known.found {
             let lost: Vec<_> = known.found.difference(&now).collect();
             let new: Vec<_> = now.difference(&known.found).collect();
-            wrong.push(format!("{}: lost {lost:?}, new {new:?}", known.name));
+            wrong.push(format!("{how}, {}: lost {lost:?}, new {new:?}", known.name));
         }
     }
-    assert!(wrong.is_empty(), "{how}:\n{}", wrong.join("\n"));
+    wrong
+}
+
+fn none(wrong: &[Vec<String>]) {
+    let wrong = wrong.concat();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Both texts together say what each of them says. What a command means depends on the machine, so advice on commands may
+/// be judged where another machine is in the text; and two configurations read as one hold names twice.
+fn both(one: &Known, other: &Known, text: &str) -> Option<String> {
+    let expected: BTreeSet<String> = one.found.union(&other.found).cloned().collect();
+    let now = found(text);
+    let lost: Vec<_> = expected.difference(&now).collect();
+    let is_one = one.kinds.iter().any(|kind| other.kinds.contains(kind));
+    let new: Vec<_> = now
+        .difference(&expected)
+        .filter(|check| !check.contains(".myth-") && !(is_one && *check == "vmx.duplicate-key"))
+        .collect();
+    (!lost.is_empty() || !new.is_empty())
+        .then(|| format!("{} and {}: lost {lost:?}, new {new:?}", one.name, other.name))
 }
 
 /// A mark of the byte order is one only at the begin of a file.
@@ -139,17 +159,22 @@ fn hosts(text: &str) -> BTreeSet<String> {
 }
 
 fn renamed(text: &str) -> String {
-    hosts(text).iter().enumerate().fold(text.to_owned(), |text, (at, host)| text.replace(host.as_str(), &format!("rack7-gpu-node{at:03}")))
+    hosts(text)
+        .iter()
+        .enumerate()
+        .fold(text.to_owned(), |text, (at, host)| text.replace(host.as_str(), &format!("rack7-gpu-node{at:03}")))
 }
 
 #[test]
 fn line_ends_names_and_times_change_nothing() {
     let all = known();
-    same("CRLF", &all, |text| text.replace('\n', "\r\n"));
-    same("old line ends", &all, |text| text.replace("\r\n", "\n").replace('\n', "\r"));
-    same("times shifted", &all, shifted);
-    same("hosts renamed", &all, renamed);
-    same("empty lines around", &without_mark(known()), |text| format!("\n\n{text}\n\n"));
+    none(&[
+        same("CRLF", &all, |text| text.replace('\n', "\r\n")),
+        same("old line ends", &all, |text| text.replace("\r\n", "\n").replace('\n', "\r")),
+        same("times shifted", &all, shifted),
+        same("hosts renamed", &all, renamed),
+        same("empty lines around", &without_mark(known()), |text| format!("\n\n{text}\n\n")),
+    ]);
     assert!(all.iter().any(|known| shifted(&known.text) != known.text));
     assert!(all.iter().any(|known| renamed(&known.text) != known.text));
 }
@@ -157,30 +182,34 @@ fn line_ends_names_and_times_change_nothing() {
 #[test]
 fn wrapped_pastes_say_the_same() {
     let all = known();
-    for width in [72, 80] {
-        same(&format!("wrapped at blanks, {width}"), &all, |text| folded(text, width));
-        same(&format!("wrapped anywhere, {width}"), &all, |text| broken(text, width));
-    }
+    let of = |width| {
+        let mut wrong = same(&format!("wrapped at blanks, {width}"), &all, |text| folded(text, width));
+        wrong.extend(same(&format!("wrapped anywhere, {width}"), &all, |text| broken(text, width)));
+        wrong
+    };
+    none(&[of(72), of(80)]);
 }
 
 #[test]
 fn what_mail_forums_and_terminals_put_around_is_taken_off() {
     let all = without_mark(known());
-    same("quoted", &all, |text| each_line(text, |_, line| format!("> {line}")));
-    same("quoted twice", &all, |text| each_line(text, |_, line| format!(">> {line}")));
-    same("fenced", &all, |text| format!("We see this on two hosts:\n\n```text\n{text}\n```\n\nWhat is it?\n"));
-    same("indented", &all, |text| each_line(text, |_, line| format!("    {line}")));
-    same("numbered by a pager", &all, |text| each_line(text, |at, line| format!("{:6}\t{line}", at + 1)));
-    same("found by grep -n", &all, |text| each_line(text, |at, line| format!("{}:{line}", at + 1)));
-    same("coloured", &all, |text| each_line(text, |_, line| format!("\u{1b}[0;32m{line}\u{1b}[0m")));
-    same("without tabs", &all, |text| text.replace('\t', "        "));
-    same("blanks of the web", &all, |text| text.replace(' ', "\u{a0}"));
-    same("written for the web", &all, |text| {
-        if !text.contains(['"', '<', '>']) {
-            return text.to_owned();
-        }
-        text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-    });
+    none(&[
+        same("quoted", &all, |text| each_line(text, |_, line| format!("> {line}"))),
+        same("quoted twice", &all, |text| each_line(text, |_, line| format!(">> {line}"))),
+        same("fenced", &all, |text| format!("We see this on two hosts:\n\n```text\n{text}\n```\n\nWhat is it?\n")),
+        same("indented", &all, |text| each_line(text, |_, line| format!("    {line}"))),
+        same("numbered by a pager", &all, |text| each_line(text, |at, line| format!("{:6}\t{line}", at + 1))),
+        same("found by grep -n", &all, |text| each_line(text, |at, line| format!("{}:{line}", at + 1))),
+        same("coloured", &all, |text| each_line(text, |_, line| format!("\u{1b}[0;32m{line}\u{1b}[0m"))),
+        same("without tabs", &all, |text| text.replace('\t', "        ")),
+        same("blanks of the web", &all, |text| text.replace(' ', "\u{a0}")),
+        same("written for the web", &all, |text| {
+            if !text.contains(['"', '<', '>']) {
+                return text.to_owned();
+            }
+            text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+        }),
+    ]);
 }
 
 /// What a program gathered from two machines, each line with its name, reads as both texts together.
@@ -191,18 +220,11 @@ fn two_machines_mixed_line_by_line_are_told_apart() {
     for (at, one) in all.iter().enumerate() {
         for step in [1, 5] {
             let other = &all[(at + step) % all.len()];
-            // What needs the lines of two texts to be told may come out more often: only losses are faults then.
-            let text = mixed(&each_line(&one.text, |_, line| format!("esx01: {line}")), &each_line(&other.text, |_, line| format!("esx02: {line}")));
-            let now = found(&text);
-            let expected: BTreeSet<String> = one.found.union(&other.found).cloned().collect();
-            if now != expected {
-                let lost: Vec<_> = expected.difference(&now).collect();
-                let new: Vec<_> = now.difference(&expected).collect();
-                wrong.push(format!("{} and {}: lost {lost:?}, new {new:?}", one.name, other.name));
-            }
+            let named = |known: &Known, name: &str| each_line(&known.text, |_, line| format!("{name}: {line}"));
+            wrong.extend(both(one, other, &mixed(&named(one, "esx01"), &named(other, "esx02"))));
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    none(&[wrong]);
 }
 
 /// One line of each in turn.
@@ -230,18 +252,12 @@ fn a_log_mixed_with_something_else_line_by_line_says_both() {
     let mut tried = 0;
     for log in all.iter().filter(|known| known.kinds.len() == 1 && logs.contains(&known.kinds[0])) {
         for other in all.iter().filter(|other| other.name != log.name) {
-            let expected: BTreeSet<String> = log.found.union(&other.found).cloned().collect();
-            let now = found(&mixed(&log.text, &other.text));
             tried += 1;
-            if now != expected {
-                let lost: Vec<_> = expected.difference(&now).collect();
-                let new: Vec<_> = now.difference(&expected).collect();
-                wrong.push(format!("{} and {}: lost {lost:?}, new {new:?}", log.name, other.name));
-            }
+            wrong.extend(both(log, other, &mixed(&log.text, &other.text)));
         }
     }
     assert!(tried > 100, "{tried}");
-    assert!(wrong.is_empty(), "{} of {tried}:\n{}", wrong.len(), wrong.join("\n"));
+    none(&[wrong]);
 }
 
 #[test]
@@ -251,14 +267,8 @@ fn two_pastes_one_below_the_other_say_both() {
     for (at, one) in all.iter().enumerate() {
         for step in [1, 3, 8] {
             let other = &all[(at + step) % all.len()];
-            let expected: BTreeSet<String> = one.found.union(&other.found).cloned().collect();
-            let now = found(&format!("{}\n\n{}", one.text.trim_end(), other.text));
-            if now != expected {
-                let lost: Vec<_> = expected.difference(&now).collect();
-                let new: Vec<_> = now.difference(&expected).collect();
-                wrong.push(format!("{} and {}: lost {lost:?}, new {new:?}", one.name, other.name));
-            }
+            wrong.extend(both(one, other, &format!("{}\n\n{}", one.text.trim_end(), other.text)));
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    none(&[wrong]);
 }

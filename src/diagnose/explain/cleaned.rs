@@ -102,7 +102,15 @@ fn decoded(piece: &str) -> String {
 }
 
 fn without_entities(line: &str) -> String {
-    let named = [("&quot;", "\""), ("&#34;", "\""), ("&#39;", "'"), ("&apos;", "'"), ("&nbsp;", " "), ("&lt;", "<"), ("&gt;", ">")];
+    let named = [
+        ("&quot;", "\""),
+        ("&#34;", "\""),
+        ("&#39;", "'"),
+        ("&apos;", "'"),
+        ("&nbsp;", " "),
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+    ];
     let plain = named.iter().fold(line.to_owned(), |line, (entity, sign)| line.replace(entity, sign));
     plain.replace("&amp;", "&")
 }
@@ -129,11 +137,21 @@ fn unquote(lines: &mut [Line<'_>]) {
 /// True for a line that only says where code begins or ends.
 fn is_fence(line: &str) -> bool {
     let behind = line.strip_prefix("```").or_else(|| line.strip_prefix("~~~"));
-    let is_word = |word: &str| word.len() < 20 && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_+{}. ".contains(c));
+    let is_word =
+        |word: &str| word.len() < 20 && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_+{}. ".contains(c));
     behind.is_some_and(is_word)
         || matches!(
             line,
-            "<pre>" | "</pre>" | "<code>" | "</code>" | "<pre><code>" | "</code></pre>" | "{noformat}" | "{code}" | "[code]" | "[/code]"
+            "<pre>"
+                | "</pre>"
+                | "<code>"
+                | "</code>"
+                | "<pre><code>"
+                | "</code></pre>"
+                | "{noformat}"
+                | "{code}"
+                | "[code]"
+                | "[/code]"
         )
 }
 
@@ -142,11 +160,13 @@ fn decoration(lines: &[Line<'_>]) -> Option<fn(&str) -> Option<&str>> {
     let mut filled = lines.iter().map(|(_, line)| &**line).filter(|line| !line.trim().is_empty());
     let first = filled.next()?;
     for take in [bullet as fn(&str) -> Option<&str>, star] {
-        if take(first).is_some() && filled.clone().count() + 1 >= FEW && filled.clone().all(|line| take(line).is_some()) {
+        if take(first).is_some() && filled.clone().count() + 1 >= FEW && filled.clone().all(|line| take(line).is_some())
+        {
             return Some(take);
         }
     }
-    let (mut last, mark, _) = numbered(first)?;
+    let (begin, mark, _) = numbered(first)?;
+    let mut last = begin;
     let mut count = 1;
     let mut consecutive = true;
     for line in filled {
@@ -162,7 +182,8 @@ fn decoration(lines: &[Line<'_>]) -> Option<fn(&str) -> Option<&str>> {
     // Numbers of lines that a search found rise; those of a list and of a pager come one after the other, and a column of a
     // table may rise too.
     let is_list = consecutive || mark == ':';
-    (count >= FEW && is_list).then_some(without_number as fn(&str) -> Option<&str>)
+    let is_short = count == 2 && begin == 1 && consecutive && matches!(mark, ':' | '\t');
+    ((count >= FEW || is_short) && is_list).then_some(without_number as fn(&str) -> Option<&str>)
 }
 
 fn without_number(line: &str) -> Option<&str> {
@@ -188,11 +209,18 @@ fn numbered(line: &str) -> Option<(u32, char, &str)> {
     match sign {
         // `1.5 GB` is no item of a list.
         '.' | ')' => Some((number, sign, behind.strip_prefix(' ')?)),
-        // What `grep -n` writes; a time has digits behind the colon.
-        ':' if !behind.starts_with(|c: char| c.is_ascii_digit()) => Some((number, sign, behind)),
-        '|' | '\t' => Some((number, sign, behind.strip_prefix(' ').unwrap_or(behind))),
+        // What `grep -n` writes. An address of a device is no such number, and none has a zero before it.
+        ':' if !line.starts_with('0') && !is_function(behind) => Some((number, sign, behind)),
+        '\t' => Some((number, sign, behind)),
+        '|' => Some((number, sign, behind.strip_prefix(' ').unwrap_or(behind))),
         _ => None,
     }
+}
+
+/// True for device and function of an address: `00.1 Ethernet controller`.
+fn is_function(text: &str) -> bool {
+    matches!(text.as_bytes(), [first, second, b'.', function, ..]
+        if first.is_ascii_hexdigit() && second.is_ascii_hexdigit() && function.is_ascii_digit())
 }
 
 /// Takes off the indentation that all filled lines share.
@@ -239,6 +267,7 @@ mod tests {
             ("1. one\n2. two\n\n3. three", "one\ntwo\n\nthree"),
             ("    1\tone\n    2\t  two\n    3\tthree", "one\n  two\nthree"),
             ("12:one\n15:  two\n99:three", "one\n  two\nthree"),
+            ("1:2026-11-30 a\n2:2026-11-30 b\n10:0000:04:00.0", "2026-11-30 a\n2026-11-30 b\n0000:04:00.0"),
             ("- one\n- two\n- three", "one\ntwo\nthree"),
             ("    one\n      two\n\n    three", "one\n  two\n\nthree"),
             ("DEVSEL=3Dfast\nmore of a long =\nline\n", "DEVSEL=fast\nmore of a long line"),
@@ -258,6 +287,8 @@ mod tests {
             "1. one\n1. two\n1. three",
             "> esxcli network nic list\nName",
             "a = 3D\nb=3Dx\nc = 1",
+            "13:00.0 VGA\n14:00.0 VGA\n15:00.0 VGA",
+            "02:15:01 a\n03:15:01 b\n04:15:01 c",
             "- one\n- two",
             "0000: a\n  b\nc",
         ] {

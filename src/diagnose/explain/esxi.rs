@@ -25,7 +25,9 @@ fn owned(host: Option<&str>, name: &str) -> String {
 /// `VMware ESXi 8.0.3 build-24022510`, and the update in words below it.
 fn version(explained: &mut Explained, host: Option<&str>, part: &Part<'_>, is_read: &mut [bool]) {
     for ((number, line), is_read) in part.lines.iter().zip(is_read) {
-        let Some((version, build)) = line.trim().strip_prefix("VMware ESXi ").and_then(|rest| rest.split_once(" build-")) else {
+        let Some((version, build)) =
+            line.trim().strip_prefix("VMware ESXi ").and_then(|rest| rest.split_once(" build-"))
+        else {
             continue;
         };
         let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
@@ -165,14 +167,16 @@ fn is_node(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.len() < 80
         && name.chars().all(|c| c.is_ascii_alphanumeric() || " -_/".contains(c))
-        && !["struct", "static", "enum", "union", "class", "if", "else", "do"].contains(&name.split(' ').next().unwrap_or_default())
+        && !["struct", "static", "enum", "union", "class", "if", "else", "do"]
+            .contains(&name.split(' ').next().unwrap_or_default())
 }
 
 /// `NUMA node:0`: the value stands right behind the colon.
 fn pair(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.split_once(':')?;
     let plain = |c: char| c.is_ascii_alphanumeric() || " -_()/.".contains(c);
-    (key.starts_with(|c: char| c.is_ascii_alphabetic()) && key.chars().all(plain) && !value.starts_with([' ', ':'])).then_some((key, value))
+    (key.starts_with(|c: char| c.is_ascii_alphabetic()) && key.chars().all(plain) && !value.starts_with([' ', ':']))
+        .then_some((key, value))
 }
 
 #[cfg(test)]

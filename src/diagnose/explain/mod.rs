@@ -22,6 +22,7 @@ mod switch;
 mod tables;
 mod vim;
 mod vmx;
+mod vmx_lines;
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -211,13 +212,19 @@ pub fn explain(path: &str, bytes: &[u8]) -> Explained {
     let text: Cow<'_, str> =
         if has_lone_return(&text) { text.replace("\r\n", "\n").replace('\r', "\n").into() } else { text };
     let lines = cleaned::cleaned(&text, numbered(&text));
-    let mut best = explain_lines(path, bytes, &trimmed(&lines), None);
-    if text.len() <= LARGEST_PASTE {
+    // A mark of the byte order and the like are seen in the bytes alone; where something was taken off, lines are read.
+    let is_plain = lines.iter().all(|(_, line)| matches!(line, Cow::Borrowed(_)));
+    let is_paste = text.len() <= LARGEST_PASTE;
+    // A log of many megabytes is held once.
+    let (first, lines) = if is_paste { (trimmed(lines.clone()), lines) } else { (trimmed(lines), Vec::new()) };
+    let mut best = explain_lines(path, Some(bytes).filter(|_| is_plain), &first, None);
+    drop(first);
+    if is_paste {
         for lines in parts::unwrapped(&lines) {
-            best = best.or(explain_lines(path, bytes, &lines, None));
+            best = best.or(explain_lines(path, None, &lines, None));
         }
         for groups in sources::groups(&lines) {
-            best = best.or(explain_groups(path, bytes, groups));
+            best = best.or(explain_groups(path, groups));
         }
     }
     for (number, line) in (1_u32..).zip(text.lines()) {
@@ -229,14 +236,14 @@ pub fn explain(path: &str, bytes: &[u8]) -> Explained {
 }
 
 /// What the lines of each source say, and all of it together.
-fn explain_groups(path: &str, bytes: &[u8], groups: Vec<sources::Group<'_>>) -> Explained {
+fn explain_groups(path: &str, groups: Vec<sources::Group<'_>>) -> Explained {
     let hosts: BTreeSet<&str> = groups.iter().filter_map(|group| group.host.as_deref()).collect();
     let mut all = Explained::default();
     for group in &groups {
         let host = group.host.as_deref().filter(|_| hosts.len() > 1);
-        let mut best = explain_lines(path, bytes, &trimmed(&group.lines), host);
+        let mut best = explain_lines(path, None, &trimmed(group.lines.clone()), host);
         for lines in parts::unwrapped(&group.lines) {
-            best = best.or(explain_lines(path, bytes, &lines, host));
+            best = best.or(explain_lines(path, None, &lines, host));
         }
         all.add(best);
     }
@@ -255,24 +262,28 @@ fn numbered(text: &str) -> Vec<Line<'_>> {
 }
 
 /// The lines without blanks at their ends.
-fn trimmed<'a>(lines: &[Line<'a>]) -> Vec<Line<'a>> {
-    let trim = |line: &Cow<'a, str>| match line {
-        Cow::Borrowed(text) => Cow::Borrowed(text.trim_end()),
-        Cow::Owned(text) => Cow::Owned(text.trim_end().to_owned()),
-    };
-    lines.iter().map(|(number, line)| (*number, trim(line))).collect()
+fn trimmed(mut lines: Vec<Line<'_>>) -> Vec<Line<'_>> {
+    for (_, line) in &mut lines {
+        match line {
+            Cow::Borrowed(text) => *text = text.trim_end(),
+            Cow::Owned(text) => text.truncate(text.trim_end().len()),
+        }
+    }
+    lines
 }
 
-fn explain_lines(path: &str, bytes: &[u8], lines: &[Line<'_>], host: Option<&str>) -> Explained {
+/// What lines say. `bytes` is the input, where these are all its lines as they are.
+fn explain_lines(path: &str, bytes: Option<&[u8]>, lines: &[Line<'_>], host: Option<&str>) -> Explained {
     let lines = &*hidden::without_secrets(path, lines);
     let mut explained = Explained::default();
     let mut context = Context::of_lines(lines.iter().map(|(_, line)| &**line));
     let script = kind::script(path, lines);
     context.script |= script.is_some();
     let mut shell = Shell::default();
-    read_parts(&mut explained, bytes, lines, script, host, &mut shell);
+    let switches = read_parts(&mut explained, bytes, lines, script, host, &mut shell);
     logs::read(&mut explained, lines);
-    host::conclude(&mut explained, lines);
+    host::conclude(&mut explained, lines, &switches.iter().map(|said| said.line).collect());
+    switch::conclude(&mut explained, &switches);
     judge(&mut explained, lines, context);
     once(&mut explained);
     shell.decide(&mut explained);
@@ -323,12 +334,12 @@ impl Shell {
 
 fn read_parts(
     explained: &mut Explained,
-    bytes: &[u8],
+    bytes: Option<&[u8]>,
     lines: &[Line<'_>],
     script: Option<Kind>,
     source: Option<&str>,
     shell: &mut Shell,
-) {
+) -> Vec<switch::Said> {
     let parts = match script {
         Some(kind) => {
             explained.is(kind);
@@ -361,16 +372,23 @@ fn read_parts(
         let read = |kind| kinds.contains(&kind);
         let is_vmx = read(Kind::Vmx) || read(Kind::Vmsd);
         let mut others = (!is_vmx).then(|| part.without_logs(&each)).flatten();
-        if is_vmx && kinds.iter().all(|kind| matches!(kind, Kind::Vmx | Kind::Vmsd | Kind::Shell)) {
-            vmx::read(explained, bytes, lines.len() == part.lines.len(), &part.lines, read(Kind::Vmsd));
-        } else if is_vmx {
-            let of_vmx = kind::of_vmx(&part.lines, &each);
-            let own: Vec<_> =
-                part.lines.iter().zip(&of_vmx).filter(|(_, of_vmx)| **of_vmx).map(|(line, _)| line.clone()).collect();
-            vmx::read(explained, bytes, false, &own, read(Kind::Vmsd));
-            let rest: Vec<bool> =
-                of_vmx.iter().zip(&each).map(|(of_vmx, kind)| !of_vmx && !kind::is_log(*kind)).collect();
-            others = part.only(&rest);
+        if is_vmx {
+            let (is_setting, is_list) = (read(Kind::Vmx), read(Kind::Vmsd));
+            let of_vmx = vmx_lines::of_vmx(part, &each);
+            let counts = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+            let is_whole = part.lines.iter().zip(&of_vmx).all(|((_, line), of_vmx)| *of_vmx || !counts(line));
+            if is_whole {
+                let bytes = bytes.filter(|_| lines.len() == part.lines.len() && !(is_setting && is_list));
+                configuration(explained, bytes, &part.lines, is_setting, is_list);
+            } else {
+                let own = part.lines.iter().zip(&of_vmx).filter(|(_, of_vmx)| **of_vmx).map(|(line, _)| line.clone());
+                configuration(explained, None, &own.collect::<Vec<_>>(), is_setting, is_list);
+                let rest: Vec<bool> =
+                    of_vmx.iter().zip(&each).map(|(of_vmx, kind)| !of_vmx && !kind::is_log(*kind)).collect();
+                // Where nothing else is known, prose stands beside it.
+                let is_mixed = kinds.iter().any(|kind| !matches!(kind, Kind::Vmx | Kind::Vmsd | Kind::Shell));
+                others = part.only(&rest).filter(|_| is_mixed);
+            }
         }
         if let Some(part) = others {
             tables::read(explained, host, &part);
@@ -380,7 +398,26 @@ fn read_parts(
         }
         arguments::read(explained, host, &part.lines);
     }
-    switch::conclude(explained, &switches);
+    switches
+}
+
+/// Reads a VMX, a VMSD, or one below the other.
+fn configuration(explained: &mut Explained, bytes: Option<&[u8]>, lines: &[Line<'_>], is_vmx: bool, is_vmsd: bool) {
+    if !(is_vmx && is_vmsd) {
+        vmx::read(explained, bytes.unwrap_or_default(), bytes.is_some(), lines, is_vmsd);
+        return;
+    }
+    let begins = |at: usize, word: &str| {
+        lines.get(at).is_some_and(|(_, line)| line.trim_start_matches(['\u{feff}', '#', ' ']).starts_with(word))
+    };
+    // Both kinds name their encoding in their first line.
+    let is_snapshot = |at: usize| begins(at, "snapshot") || begins(at, ".encoding") && begins(at + 1, "snapshot");
+    let (mut snapshots, mut settings) = (Vec::new(), Vec::new());
+    for (at, line) in lines.iter().enumerate() {
+        if is_snapshot(at) { snapshots.push(line.clone()) } else { settings.push(line.clone()) }
+    }
+    vmx::read(explained, &[], false, &settings, false);
+    vmx::read(explained, &[], false, &snapshots, true);
 }
 
 /// Takes out what is said twice: a rule for a VM's configuration about lines of which the list of wrong advice says the same.

@@ -124,7 +124,8 @@ fn switch_prompt(line: &str) -> Option<(Option<String>, &str)> {
     let name = name.split_once('(').filter(|(_, mode)| mode.ends_with(')')).map_or(name, |(name, _)| name);
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let is_name = name.len() <= 64 && name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(plain);
-    let other = ["conf", "configure", "enable", "terminal", "end", "exit"].contains(&command.split(' ').next().unwrap_or_default());
+    let other = ["conf", "configure", "enable", "terminal", "end", "exit"]
+        .contains(&command.split(' ').next().unwrap_or_default());
     (is_name && (is_known(command) || other)).then(|| (Some(name.to_owned()), command))
 }
 

@@ -60,7 +60,8 @@ impl<'a> Sorting<'a> {
 
 /// `==> /var/log/vmkernel.log <==` stands above the lines of a file.
 fn files<'a>(lines: &[Line<'a>]) -> Option<Vec<Group<'a>>> {
-    let title = |line: &str| line.trim().strip_prefix("==> ").and_then(|rest| rest.strip_suffix(" <==")).map(str::to_owned);
+    let title =
+        |line: &str| line.trim().strip_prefix("==> ").and_then(|rest| rest.strip_suffix(" <==")).map(str::to_owned);
     if !lines.iter().any(|(_, line)| title(line).is_some()) {
         return None;
     }
@@ -96,7 +97,9 @@ fn stamped<'a>(lines: &[Line<'a>]) -> Option<Vec<Group<'a>>> {
         let named = rest.split_once(' ').and_then(|(host, program)| {
             let name = program.split([':', '[']).next().unwrap_or_default();
             let behind = program[name.len()..].split_once(": ").or_else(|| program[name.len()..].split_once(':'))?;
-            let plain = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "._-/@()".contains(c));
+            let plain = |word: &str| {
+                !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "._-/@()".contains(c))
+            };
             let pid = behind.0.trim_matches(['[', ']']);
             (plain(host) && plain(name) && pid.bytes().all(|byte| byte.is_ascii_digit()))
                 .then(|| (format!("{host} {name}"), Some(host.to_owned()), line.len() - behind.1.len()))
@@ -111,19 +114,26 @@ fn stamped<'a>(lines: &[Line<'a>]) -> Option<Vec<Group<'a>>> {
 }
 
 /// Where a line goes on behind a time: `Nov 30 12:00:01 `, `2026-11-30T12:00:01.123Z `, `[2026-11-30 12:00:01] `.
-fn stamp(line: &str) -> Option<usize> {
+pub(super) fn stamp(line: &str) -> Option<usize> {
     let inside = line.strip_prefix('[').map_or(line, |inside| inside);
     let is_time = |word: &str| {
         let word = word.trim_end_matches(['Z', ']', ',']);
         let mut pieces = word.split(':');
-        let two = |piece: Option<&str>| piece.is_some_and(|piece| piece.len() == 2 && piece.bytes().all(|byte| byte.is_ascii_digit()));
+        let two = |piece: Option<&str>| {
+            piece.is_some_and(|piece| piece.len() == 2 && piece.bytes().all(|byte| byte.is_ascii_digit()))
+        };
         two(pieces.next())
             && two(pieces.next())
-            && pieces.next().is_some_and(|seconds| seconds.len() >= 2 && seconds.bytes().all(|byte| byte.is_ascii_digit() || b".,+-".contains(&byte)))
+            && pieces.next().is_some_and(|seconds| {
+                seconds.len() >= 2 && seconds.bytes().all(|byte| byte.is_ascii_digit() || b".,+-".contains(&byte))
+            })
     };
     let is_date = |word: &str| {
         word.len() == 10
-            && word.bytes().enumerate().all(|(at, byte)| if at == 4 || at == 7 { byte == b'-' || byte == b'/' } else { byte.is_ascii_digit() })
+            && word
+                .bytes()
+                .enumerate()
+                .all(|(at, byte)| if at == 4 || at == 7 { byte == b'-' || byte == b'/' } else { byte.is_ascii_digit() })
     };
     let mut words = inside.split(' ').filter(|word| !word.is_empty());
     let first = words.next()?;
@@ -153,8 +163,9 @@ fn hosts<'a>(lines: &[Line<'a>]) -> Option<Vec<Group<'a>>> {
         let behind = behind.strip_prefix(' ').or_else(|| behind.is_empty().then_some(behind))?;
         (plain && !host.is_empty()).then(|| (host.to_owned(), Some(host.to_owned()), line.len() - behind.len()))
     })?;
-    // A name that comes once is a key.
-    groups.iter().all(|group| group.lines.len() > 1).then_some(groups)
+    // Names that all come once are keys.
+    let count: usize = groups.iter().map(|group| group.lines.len()).sum();
+    (groups.len() < count).then_some(groups)
 }
 
 /// Groups by what stands before each line; nothing if that is not the same for all filled lines.
@@ -185,7 +196,10 @@ mod tests {
     fn of(text: &str) -> Vec<(Option<String>, Vec<String>)> {
         let lines: Vec<Line<'_>> = (1..).zip(text.lines().map(Cow::Borrowed)).collect();
         let first = groups(&lines).into_iter().next().unwrap_or_default();
-        first.into_iter().map(|group| (group.host, group.lines.iter().map(|(_, line)| line.to_string()).collect())).collect()
+        first
+            .into_iter()
+            .map(|group| (group.host, group.lines.iter().map(|(_, line)| line.to_string()).collect()))
+            .collect()
     }
 
     fn group(host: Option<&str>, lines: &[&str]) -> (Option<String>, Vec<String>) {
@@ -203,7 +217,9 @@ mod tests {
             [group(None, &["a", "c"]), group(None, &["b"])]
         );
         assert_eq!(
-            of("Nov 30 12:00:01 esx01 run[77]: vmnic3:\nNov  3 12:00:02 esx01 run[77]:   Mode: IEEE\nNov 30 12:00:02 esx02 run: x\n"),
+            of(
+                "Nov 30 12:00:01 esx01 run[77]: vmnic3:\nNov  3 12:00:02 esx01 run[77]:   Mode: IEEE\nNov 30 12:00:02 esx02 run: x\n"
+            ),
             [group(Some("esx01"), &["vmnic3:", "  Mode: IEEE"]), group(Some("esx02"), &["x"])]
         );
         assert_eq!(
@@ -216,7 +232,14 @@ mod tests {
 
     #[test]
     fn what_names_no_source_is_left() {
-        for text in ["", "a\nb\n", "Mode: IEEE\nPFC Enabled: true\n", "hca_id: mlx5_0\nport: 1\n", "12:00 a\n", "Nov 99 12:00:01 a b: c\n"] {
+        for text in [
+            "",
+            "a\nb\n",
+            "Mode: IEEE\nPFC Enabled: true\n",
+            "hca_id: mlx5_0\nport: 1\n",
+            "12:00 a\n",
+            "Nov 99 12:00:01 a b: c\n",
+        ] {
             assert_eq!(of(text), [], "{text}");
         }
     }

@@ -12,14 +12,71 @@ use crate::probe::esxi::table::{Table, is_rule};
 /// Reads what there is.
 pub(super) fn read(explained: &mut Explained, host: Option<&str>, part: &Part<'_>) {
     markdown(explained, part);
-    let (lines, more) = part.lines.split_at(part.lines.len().min(super::MOST_LINES));
-    let at = |line: u32| number(lines, line);
-    let text = lines.iter().map(|(_, line)| &**line).collect::<Vec<_>>().join("\n");
     let esxi =
         part.command.as_ref().is_none_or(|(_, command)| command.contains("cli ") || command.starts_with("esxcfg"));
     if !esxi {
         return;
     }
+    let (lines, more) = part.lines.split_at(part.lines.len().min(super::MOST_LINES));
+    let mut is_read = false;
+    for lines in pieces(lines) {
+        is_read |= read_piece(explained, host, part, lines);
+    }
+    if let Some((number, _)) = more.first().filter(|_| is_read) {
+        explained.leaves_out(format!("of this output, what stands from line {number} on was not read"));
+    }
+}
+
+/// What lines between two empty ones are.
+#[derive(Clone, Copy, PartialEq)]
+enum Shape {
+    Table,
+    Blocks,
+    /// Of a report.
+    Cells,
+    /// It goes on with what stands above.
+    Other,
+}
+
+fn shape(lines: &[Line<'_>]) -> Shape {
+    let above = lines.iter().zip(lines.iter().skip(1));
+    if above.into_iter().any(|((_, above), (_, line))| is_rule(line) && super::kind::is_header(above, line)) {
+        Shape::Table
+    } else if lines.iter().any(|(_, line)| super::kind::is_block_key(line.trim())) {
+        Shape::Blocks
+    } else if lines.iter().all(|(_, line)| line.trim_start().starts_with('|')) {
+        Shape::Cells
+    } else {
+        Shape::Other
+    }
+}
+
+/// Outputs of several kinds, one below the other with an empty line between: rows and blocks are read each on their own.
+fn pieces<'a, 'b>(lines: &'b [Line<'a>]) -> Vec<&'b [Line<'a>]> {
+    let mut pieces = Vec::new();
+    let (mut begin, mut now, mut at) = (0, Shape::Other, 0);
+    while at < lines.len() {
+        let end =
+            lines[at..].iter().position(|(_, line)| line.trim().is_empty()).map_or(lines.len(), |length| at + length);
+        let next = shape(&lines[at..end]);
+        if end > at && next != Shape::Other {
+            if now != Shape::Other && now != next {
+                pieces.push(&lines[begin..at]);
+                begin = at;
+            }
+            now = next;
+        }
+        at = end + 1;
+    }
+    pieces.push(&lines[begin..]);
+    pieces.retain(|piece| piece.iter().any(|(_, line)| !line.trim().is_empty()));
+    pieces
+}
+
+/// True if tables or blocks were looked for in these lines.
+fn read_piece(explained: &mut Explained, host: Option<&str>, part: &Part<'_>, lines: &[Line<'_>]) -> bool {
+    let at = |line: u32| number(lines, line);
+    let text = lines.iter().map(|(_, line)| &**line).collect::<Vec<_>>().join("\n");
     let above = lines.iter().zip(lines.iter().skip(1));
     let ruled = above.into_iter().any(|((_, above), (_, line))| is_rule(line) && super::kind::is_header(above, line));
     let mut tables = if ruled { Table::all(&text, 1) } else { Vec::new() };
@@ -27,9 +84,7 @@ pub(super) fn read(explained: &mut Explained, host: Option<&str>, part: &Part<'_
     if !lines.iter().any(|(_, line)| is_rule(line)) {
         let begins = |titles: &[&str]| lines.iter().any(|(_, line)| line.starts_with(titles[0]));
         let known = TITLES.iter().filter(|titles| begins(titles));
-        tables.extend(
-            known.filter_map(|titles| Table::read(&text, 1, titles)).find(|table| table.titles().len() > 1),
-        );
+        tables.extend(known.filter_map(|titles| Table::read(&text, 1, titles)).find(|table| table.titles().len() > 1));
     }
     if !tables.is_empty() {
         explained.is(super::Kind::Esxcli);
@@ -48,9 +103,7 @@ pub(super) fn read(explained: &mut Explained, host: Option<&str>, part: &Part<'_
     if blocks {
         block_facts(explained, host, part, &text, &at);
     }
-    if let Some((number, _)) = more.first().filter(|_| blocks || !tables.is_empty()) {
-        explained.leaves_out(format!("of this output, what stands from line {number} on was not read"));
-    }
+    blocks || !tables.is_empty()
 }
 
 /// The number in the whole text of a line of these, counted from 1: others may have stood between them.

@@ -91,7 +91,11 @@ impl<'a> Seen<'a> {
 
     fn flags(&self, attribute: Attribute, wanted: bool) -> Vec<(&Name, &'a Said)> {
         let is_it = |value: &Value| matches!(value, Value::Flag(flag) if *flag == wanted);
-        self.known(attribute).into_iter().filter(|(_, value, _)| is_it(value)).map(|(name, _, said)| (name, said)).collect()
+        self.known(attribute)
+            .into_iter()
+            .filter(|(_, value, _)| is_it(value))
+            .map(|(name, _, said)| (name, said))
+            .collect()
     }
 
     fn text(&self, name: &Name, attribute: Attribute) -> Option<String> {
@@ -116,7 +120,8 @@ impl<'a> Seen<'a> {
         let (mut disabled, mut shut, mut dark) = (Vec::new(), Vec::new(), Vec::new());
         for (name, value, said) in down {
             let words = value.to_string().to_ascii_lowercase();
-            let is_shut = self.text(name, Attribute::AdminUp).is_some_and(|word| word == "no") || words.contains("administratively");
+            let is_shut = self.text(name, Attribute::AdminUp).is_some_and(|word| word == "no")
+                || words.contains("administratively");
             if words.contains("err") {
                 disabled.push((*name, *said));
             } else if is_shut || words.contains("disabled") {
@@ -132,7 +137,8 @@ impl<'a> Seen<'a> {
             }
             let names = listed(ports.iter().map(|(name, _)| *name));
             let title = format!("{names}: {what}");
-            let finding = Finding::new("switch.interface-up", status, Confidence::Proved, &names, &title, cause).decided_by(decide);
+            let finding = Finding::new("switch.interface-up", status, Confidence::Proved, &names, &title, cause)
+                .decided_by(decide);
             found.push(shown(finding, ports.into_iter().map(|(_, said)| said)));
         };
         tell(
@@ -169,12 +175,16 @@ impl<'a> Seen<'a> {
         let mut tell = |ports: &[(&Name, &'a Said)], status, confidence, title: &str, cause: &str, decide: String| {
             if !ports.is_empty() {
                 let names = listed(ports.iter().map(|(name, _)| *name));
-                let finding = Finding::new("switch.pfc", status, confidence, &names, &title.replace("{}", &names), cause).decided_by(&decide);
+                let finding =
+                    Finding::new("switch.pfc", status, confidence, &names, &title.replace("{}", &names), cause)
+                        .decided_by(&decide);
                 found.push(shown(finding, ports.iter().map(|(_, said)| *said)));
             }
         };
         let names = |ports: &[(&Name, &'a Said)]| listed(ports.iter().map(|(name, _)| *name));
-        let host = || "On the host: esxcli network nic dcb status get -n vmnicN; mode, PFC and priority have to be the same at both ends".to_owned();
+        let host = || {
+            "On the host: esxcli network nic dcb status get -n vmnicN; mode, PFC and priority have to be the same at both ends".to_owned()
+        };
         tell(
             &waiting,
             Status::Warn,
@@ -219,7 +229,9 @@ impl<'a> Seen<'a> {
     fn priorities(&self) -> Vec<Finding> {
         let mut by: BTreeMap<String, Vec<(&Name, &'a Said)>> = BTreeMap::new();
         for (name, _) in self.flags(Attribute::PfcEnabled, true) {
-            let Some(said) = self.things.get(name).and_then(|facts| facts.get(&Attribute::PfcPriorities)) else { continue };
+            let Some(said) = self.things.get(name).and_then(|facts| facts.get(&Attribute::PfcPriorities)) else {
+                continue;
+            };
             let list = said.fact.reading.state.known().map(ToString::to_string).unwrap_or_default();
             if said.fact.reading.state.known().is_some() || said.fact.reading.state == crate::fabric::State::Empty {
                 by.entry(list).or_default().push((name, *said));
@@ -257,10 +269,13 @@ impl<'a> Seen<'a> {
         if off.is_empty() {
             return None;
         }
-        let lossless: BTreeSet<&Name> = self.flags(Attribute::PfcEnabled, true).into_iter().map(|(name, _)| name).collect();
-        let is_lossless = off.iter().any(|(name, _)| lossless.contains(name) || *name == "the switch" && !lossless.is_empty());
+        let lossless: BTreeSet<&Name> =
+            self.flags(Attribute::PfcEnabled, true).into_iter().map(|(name, _)| name).collect();
+        let is_lossless =
+            off.iter().any(|(name, _)| lossless.contains(name) || *name == "the switch" && !lossless.is_empty());
         let names = listed(off.iter().map(|(name, _)| *name));
-        let (status, confidence) = if is_lossless { (Status::Warn, Confidence::Likely) } else { (Status::Info, Confidence::Possible) };
+        let (status, confidence) =
+            if is_lossless { (Status::Warn, Confidence::Likely) } else { (Status::Info, Confidence::Possible) };
         let finding = Finding::new(
             "switch.ecn",
             status,
@@ -282,7 +297,8 @@ impl<'a> Seen<'a> {
         let small: Vec<_> = all.iter().filter(|(_, value, _)| count(value) < LEAST).collect();
         let (_, smallest, _) = small.iter().min_by_key(|(_, value, _)| count(value))?;
         let names = listed(small.iter().map(|(name, ..)| *name));
-        let others: Vec<&Name> = all.iter().filter(|(_, value, _)| count(value) >= LEAST).map(|(name, ..)| *name).collect();
+        let others: Vec<&Name> =
+            all.iter().filter(|(_, value, _)| count(value) >= LEAST).map(|(name, ..)| *name).collect();
         let mut title = format!("The MTU of {names} is {smallest}");
         if !others.is_empty() {
             title.push_str(&format!(", that of {} is large", listed(others.iter().copied())));
@@ -301,7 +317,8 @@ impl<'a> Seen<'a> {
     }
 
     fn both_pauses(&self) -> Option<Finding> {
-        let lossless: BTreeSet<&Name> = self.flags(Attribute::PfcEnabled, true).into_iter().map(|(name, _)| name).collect();
+        let lossless: BTreeSet<&Name> =
+            self.flags(Attribute::PfcEnabled, true).into_iter().map(|(name, _)| name).collect();
         let mut pauses = self.flags(Attribute::PauseRx, true);
         pauses.extend(self.flags(Attribute::PauseTx, true));
         pauses.retain(|(name, _)| lossless.contains(name));
@@ -323,7 +340,8 @@ impl<'a> Seen<'a> {
 
     fn trust(&self) -> Option<Finding> {
         let all = self.known(Attribute::TrustedMarking);
-        let none: Vec<_> = all.iter().filter(|(_, value, _)| matches!(value.to_string().as_str(), "none" | "port")).collect();
+        let none: Vec<_> =
+            all.iter().filter(|(_, value, _)| matches!(value.to_string().as_str(), "none" | "port")).collect();
         if none.is_empty() {
             return None;
         }
@@ -369,8 +387,9 @@ impl<'a> Seen<'a> {
             let names: BTreeSet<&Name> = risen.iter().map(|(name, ..)| name).collect();
             let names = listed(names);
             let title = format!("{names}: {what} since the counters were last cleared");
-            let finding = Finding::new(check, Status::Info, Confidence::Possible, &names, &title, cause)
-                .decided_by("Read the counters twice, some seconds apart, while RDMA is busy: only what rises is happening now");
+            let finding = Finding::new(check, Status::Info, Confidence::Possible, &names, &title, cause).decided_by(
+                "Read the counters twice, some seconds apart, while RDMA is busy: only what rises is happening now",
+            );
             found.push(shown(finding, risen.iter().map(|(.., said)| *said)));
         };
         tell(

@@ -31,9 +31,11 @@ pub(super) struct Said {
 pub(super) fn read(explained: &mut Explained, all: &mut Vec<Said>, host: Option<&str>, part: &Part<'_>) -> Vec<bool> {
     let lines: Vec<&str> = part.lines.iter().take(super::MOST_LINES).map(|(_, line)| &**line).collect();
     let mut is_read = vec![false; part.lines.len()];
-    let command = part.command.as_ref().map(|(_, command)| signs::words(command)).filter(|words| signs::is_command(words));
+    let command =
+        part.command.as_ref().map(|(_, command)| signs::words(command)).filter(|words| signs::is_command(words));
     if command.is_some() && lines.iter().all(|line| line.trim().is_empty()) {
         explained.is(Kind::SwitchCommand);
+        return is_read;
     }
     let refused = command.is_some().then(|| refusal_of(&lines)).flatten();
     if let (Some((at, words)), Some((line, command))) = (refused, &part.command) {
@@ -53,7 +55,8 @@ pub(super) fn read(explained: &mut Explained, all: &mut Vec<Said>, host: Option<
         let observation = Observation::of_text(section.source, &text);
         let facts = (known.parse)(&[std::sync::Arc::new(observation)]);
         // What is said of no line is that nothing was understood: a title without its table.
-        let told = |fact: &crate::fabric::Fact| fact.reading.line > 0 || matches!(fact.reading.state, State::NotObservable(_));
+        let told =
+            |fact: &crate::fabric::Fact| fact.reading.line > 0 || matches!(fact.reading.state, State::NotObservable(_));
         if !facts.iter().any(told) {
             continue;
         }
@@ -128,7 +131,9 @@ pub(super) fn tell(explained: &mut Explained, host: Option<&str>, fact: &crate::
 fn state_of(state: &State<crate::fabric::Value>) -> State<Value> {
     use crate::fabric::Value as Read;
     state.clone().map(|value| match value {
-        Read::Count(number) => i64::try_from(number).map_or_else(|_| Value::Text(Text::new(&number.to_string())), Value::Number),
+        Read::Count(number) => {
+            i64::try_from(number).map_or_else(|_| Value::Text(Text::new(&number.to_string())), Value::Number)
+        }
         Read::Signed(number) => Value::Number(number),
         Read::Flag(flag) => Value::Flag(flag),
         Read::Text(text) => Value::Text(text),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::probe::switch::names::is_port;
-use crate::probe::switch::{SwitchSystem, probe};
+use crate::probe::switch::{SwitchSystem, is_title, probe};
 
 /// Lines of a part that are one output.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +15,7 @@ pub(super) struct Section {
 
 /// Titles of outputs: all of the words stand in one line, in this order.
 const TITLES: &[(&str, &[&str])] = &[
+    ("eos.pfc-counters", &["Port", "RxPfc", "TxPfc"]),
     ("eos.pfc", &["The hardware supports PFC on priorities"]),
     ("eos.pfc", &["PFC receive processing is enabled"]),
     ("eos.pfc", &["E: PFC Enabled, D: PFC Disabled"]),
@@ -92,14 +93,30 @@ fn titled(lines: &[&str], at: usize) -> Option<&'static str> {
     if let Some((source, _)) = BEGINS.iter().find(|(_, begin)| trimmed.starts_with(begin)) {
         return Some(source);
     }
-    let next = || lines[at + 1..].iter().map(|line| line.trim()).find(|line| !line.is_empty()).unwrap_or_default();
+    let next =
+        || lines[at + 1..].iter().take(8).map(|line| line.trim()).find(|line| !line.is_empty()).unwrap_or_default();
     if let Some((name, state)) = trimmed.split_once(" is ")
         && line == trimmed
         && is_port(name)
         && (state.starts_with("up") || state.starts_with("down") || state.starts_with("administratively down"))
     {
         let source = if state.contains("line protocol") { "eos.interfaces" } else { "nxos.interfaces" };
-        return (source == "eos.interfaces" || next().starts_with("admin state is")).then_some(source);
+        let is_eos = ["Ethernet", "Port-Channel", "Management"].iter().any(|begin| name.starts_with(begin));
+        return (source == "eos.interfaces" && is_eos || next().starts_with("admin state is")).then_some(source);
+    }
+    if is_title(trimmed) {
+        // Arista EOS shortens the names of ports to two letters, Cisco NX-OS to three.
+        let first = lines[at + 1..]
+            .iter()
+            .take(64)
+            .filter_map(|line| line.split_whitespace().next())
+            .find(|word| is_port(word))?;
+        return Some(if first.starts_with("Eth") { "nxos.interfaces" } else { "eos.interfaces" });
+    }
+    if trimmed.starts_with("operational") && trimmed.contains("applied") {
+        let begins =
+            |line: &&&str| ["congestion-control", "pfc-priority"].iter().any(|key| line.trim_start().starts_with(key));
+        return lines[at + 1..].iter().take(40).find(begins).map(|_| "cumulus.roce");
     }
     if let Some(name) = trimmed.strip_prefix("Name: ") {
         return (is_port(name.trim()) && next().starts_with("Switchport:")).then_some("nxos.switchport");
@@ -120,8 +137,11 @@ fn titled(lines: &[&str], at: usize) -> Option<&'static str> {
 pub(super) fn sections(lines: &[&str]) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     let mut at = 0;
+    // Of a text with very many brackets that never close, only some are followed to the end.
+    let mut tries = 0;
     while at < lines.len() {
-        if let Some(end) = document(lines, at) {
+        let end = if tries < MOST_TRIES { document(lines, at, &mut tries) } else { None };
+        if let Some(end) = end {
             let text = lines[at..end].join("\n");
             if let Some((source, _)) = KEYS.iter().find(|(_, keys)| keys.iter().all(|key| text.contains(key))) {
                 close(&mut sections, at);
@@ -156,7 +176,11 @@ fn close(sections: &mut [Section], at: usize) {
 fn begin(lines: &[&str], at: usize, source: &str) -> usize {
     let above = |is_part: &dyn Fn(&str) -> bool, most: usize| {
         let first = at.saturating_sub(most);
-        (first..at).rev().take_while(|at| lines[*at].trim().is_empty() || is_part(lines[*at].trim())).last().unwrap_or(at)
+        (first..at)
+            .rev()
+            .take_while(|at| lines[*at].trim().is_empty() || is_part(lines[*at].trim()))
+            .last()
+            .unwrap_or(at)
     };
     match source {
         "eos.ecn" => above(&|line| line.ends_with(':') && is_port(line.trim_end_matches(':')), 3),
@@ -166,8 +190,11 @@ fn begin(lines: &[&str], at: usize, source: &str) -> usize {
     }
 }
 
-/// Where a document of JSON ends that begins with this line.
-fn document(lines: &[&str], at: usize) -> Option<usize> {
+/// So many begins of documents are followed that have no end.
+const MOST_TRIES: usize = 16;
+
+/// Where a document of JSON ends that begins with this line. Counts those that do not end.
+fn document(lines: &[&str], at: usize, tries: &mut usize) -> Option<usize> {
     let first = lines[at].trim_start();
     let opens = first.starts_with('{') || first.starts_with('[');
     let behind = first.get(1..)?.trim_start();
@@ -190,6 +217,7 @@ fn document(lines: &[&str], at: usize) -> Option<usize> {
             return Some(place + 1);
         }
     }
+    *tries += 1;
     None
 }
 
@@ -211,8 +239,29 @@ pub(super) fn words(command: &str) -> Vec<&str> {
 pub(super) fn is_command(words: &[&str]) -> bool {
     match words {
         ["show", second, ..] => [
-            "interface", "priority-flow-control", "pfc", "qos", "queuing", "lldp", "roce", "dcb", "vlan", "ecn", "policy-map",
-            "class-map", "version", "hostname", "hosts", "dcbx", "mac", "running-config", "system", "ip", "cdp", "flowcontrol", "queue",
+            "interface",
+            "priority-flow-control",
+            "pfc",
+            "qos",
+            "queuing",
+            "lldp",
+            "roce",
+            "dcb",
+            "vlan",
+            "ecn",
+            "policy-map",
+            "class-map",
+            "version",
+            "hostname",
+            "hosts",
+            "dcbx",
+            "mac",
+            "running-config",
+            "system",
+            "ip",
+            "cdp",
+            "flowcontrol",
+            "queue",
         ]
         .contains(second),
         ["nv", "show", ..] | ["pfcwd", "show", ..] | ["bridge", "-j", "vlan", ..] => true,
@@ -228,11 +277,18 @@ pub(super) fn by_command(command: &[&str], lines: &[&str]) -> Option<&'static st
         let mut rest = command.iter();
         wanted.iter().all(|word| rest.any(|other| other == word))
     };
-    let sources = SwitchSystem::ALL.iter().flat_map(|system| system.probes()).filter(|probe| asks(&probe.sources[0].read.shown()));
+    let sources = SwitchSystem::ALL
+        .iter()
+        .flat_map(|system| system.probes())
+        .filter(|probe| asks(&probe.sources[0].read.shown()));
     let made = |source: &'static str| {
         let observation = crate::fabric::Observation::of_text(source, &text);
         let facts = probe(source).map_or_else(Vec::new, |probe| (probe.parse)(&[std::sync::Arc::new(observation)]));
         facts.iter().filter(|fact| fact.reading.line > 0 && fact.reading.state.known().is_some()).count()
     };
-    sources.map(|probe| (made(probe.name), probe.name)).filter(|(made, _)| *made > 0).max_by_key(|(made, _)| *made).map(|(_, name)| name)
+    sources
+        .map(|probe| (made(probe.name), probe.name))
+        .filter(|(made, _)| *made > 0)
+        .max_by_key(|(made, _)| *made)
+        .map(|(_, name)| name)
 }

@@ -126,7 +126,11 @@ fn what_the_columns_mean_is_told() {
         statuses(&explained),
         [("switch.pfc", Status::Warn), ("switch.pfc", Status::Pass), ("switch.pfc-priority", Status::Warn)]
     );
-    assert!(explained.findings[0].title.contains("Ethernet1/1 is left to DCBX (auto)"), "{}", explained.findings[0].title);
+    assert!(
+        explained.findings[0].title.contains("Ethernet1/1 is left to DCBX (auto)"),
+        "{}",
+        explained.findings[0].title
+    );
     assert_eq!(explained.findings[0].evidence[0].line, Some(4));
     assert!(explained.findings[2].title.starts_with("Priority 3, 4 is lossless on Ethernet1/3"));
     assert_eq!(fact(&explained, "Ethernet1/2.PFC RxPPP"), number(4_088_353));
@@ -179,7 +183,11 @@ fn outputs_that_follow_each_other_without_prompts_are_told_apart() {
     let host = "[root@esx01:~] esxcli network nic dcb status get -n vmnic5\n   Mode: CEE Mode\n   PFC Enabled: false\n";
     let explained = of(&format!("{host}leaf1#show interface priority-flow-control\n{NXOS_PFC}"));
     assert_eq!(explained.kinds, [Kind::Esxcli, Kind::Switch(System::NxOs)]);
-    assert!(explained.findings.iter().any(|finding| finding.check == "host.pfc-not-in-force"), "{:?}", statuses(&explained));
+    assert!(
+        explained.findings.iter().any(|finding| finding.check == "host.pfc-not-in-force"),
+        "{:?}",
+        statuses(&explained)
+    );
 }
 
 #[test]
@@ -196,6 +204,30 @@ fn a_refused_command_says_nothing_of_the_switch() {
     }
     let denied = of("leaf1>show running-config\n% Permission denied for the role\n");
     assert!(denied.findings[0].title.contains("does not let this login"), "{:?}", denied.findings);
+}
+
+/// What a switch prints for people is read as what it prints for programs.
+#[test]
+fn printed_forms_are_read_too() {
+    let explained = of(
+        "leaf1#show interfaces\nEthernet4 is up, line protocol is up (connected)\n  Ethernet MTU 9214 bytes , BW 100000000 kbit\n\
+                        Ethernet5 is down, line protocol is down (errdisabled)\n  Ethernet MTU 1500 bytes\n",
+    );
+    assert_eq!(explained.kinds, [Kind::Switch(System::Eos)]);
+    assert_eq!(fact(&explained, "Ethernet4.mtu"), number(9214));
+    assert_eq!(explained.findings[0].title, "Ethernet5: disabled by the switch because of an error");
+    let list = "Port       Name           Status       Vlan       Duplex Speed  Type            Flags Encapsulation\n\
+                Et1        esx01 vmnic4   connected    trunk      full   100G   100GBASE-CR4\n";
+    assert_eq!(of(list).kinds, [Kind::Switch(System::Eos)]);
+    assert_eq!(of(&list.replace("Et1  ", "Eth1/1")).kinds, [Kind::Switch(System::NxOs)]);
+    let roce = "cumulus@leaf4:mgmt:~$ nv show qos roce\n                    operational  applied\n------------------  -----------  --------\n\
+                congestion-control\n  congestion-mode   ECN          ECN\npfc\n  pfc-priority      4            4\n  rx-enabled        enabled      enabled\n";
+    let explained = of(roce);
+    assert_eq!(explained.kinds, [Kind::Switch(System::Cumulus)]);
+    assert_eq!(statuses(&explained), [("switch.pfc", Status::Pass), ("switch.pfc-priority", Status::Info)]);
+    assert_eq!(explained.findings[1].evidence[0].line, Some(7));
+    assert_eq!(of("  Port   RxPfc   TxPfc\nEt4   12   0\n").kinds, [Kind::Switch(System::Eos)]);
+    assert!(!of("GigabitEthernet1/0/1 is up, line protocol is up (connected)\n").is_recognised());
 }
 
 #[test]

@@ -264,7 +264,7 @@ pub(super) fn is_command(words: &[&str]) -> bool {
             "queue",
         ]
         .contains(second),
-        ["nv", "show", ..] | ["pfcwd", "show", ..] | ["bridge", "-j", "vlan", ..] => true,
+        ["nv" | "pfcwd", "show", ..] | ["bridge", "-j", "vlan", ..] => true,
         _ => false,
     }
 }

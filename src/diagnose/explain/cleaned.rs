@@ -87,15 +87,12 @@ fn decoded(piece: &str) -> String {
     bytes.extend_from_slice(pieces.next().unwrap_or_default().as_bytes());
     for rest in pieces {
         let byte = rest.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match byte {
-            Some(byte) => {
-                bytes.push(byte);
-                bytes.extend_from_slice(&rest.as_bytes()[2..]);
-            }
-            None => {
-                bytes.push(b'=');
-                bytes.extend_from_slice(rest.as_bytes());
-            }
+        if let Some(byte) = byte {
+            bytes.push(byte);
+            bytes.extend_from_slice(&rest.as_bytes()[2..]);
+        } else {
+            bytes.push(b'=');
+            bytes.extend_from_slice(rest.as_bytes());
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()

@@ -135,7 +135,7 @@ fn vsish(explained: &mut Explained, host: Option<&str>, part: &Part<'_>, is_read
         (first.rsplit('/').next() == Some("vsish")).then(|| command.split_whitespace().last())?
     });
     let mut inside: Vec<String> = Vec::new();
-    for at in 0..part.lines.len() {
+    for (at, is_read) in is_read.iter_mut().enumerate() {
         let (number, line) = &part.lines[at];
         let trimmed = line.trim();
         if let Some(name) = trimmed.strip_suffix(" {").filter(|name| is_node(name)) {
@@ -145,14 +145,14 @@ fn vsish(explained: &mut Explained, host: Option<&str>, part: &Part<'_>, is_read
             if !inside.is_empty() || asked.is_some() || next.is_some_and(is_pair) {
                 inside.push(name.to_owned());
                 explained.is(Kind::Vsish);
-                is_read[at] = true;
+                *is_read = true;
             }
             continue;
         }
         if inside.is_empty() {
             continue;
         }
-        is_read[at] = true;
+        *is_read = true;
         if trimmed == "}" {
             inside.pop();
         } else if let Some((key, word)) = pair(trimmed) {

@@ -177,7 +177,7 @@ pub(super) fn of_lines(lines: &[Line<'_>], each: &[Option<Kind>]) -> Vec<Kind> {
         let counts = |line: &str, kind: Option<Kind>| {
             !is_log(kind) && !line.trim().is_empty() && !line.trim_start().starts_with('#')
         };
-        let filled = lines.iter().zip(each).filter(|((_, line), kind)| counts(&**line, **kind)).count();
+        let filled = lines.iter().zip(each).filter(|((_, line), kind)| counts(line, **kind)).count();
         if keys * 3 < filled && !is_together(lines, each) {
             kinds.retain(|kind| !matches!(kind, Kind::Vmx | Kind::Vmsd));
         }

@@ -224,7 +224,7 @@ pub fn explain(path: &str, bytes: &[u8]) -> Explained {
             best = best.or(explain_lines(path, None, &lines, None));
         }
         for groups in sources::groups(&lines) {
-            best = best.or(explain_groups(path, groups));
+            best = best.or(explain_groups(path, &groups));
         }
     }
     for (number, line) in (1_u32..).zip(text.lines()) {
@@ -236,10 +236,10 @@ pub fn explain(path: &str, bytes: &[u8]) -> Explained {
 }
 
 /// What the lines of each source say, and all of it together.
-fn explain_groups(path: &str, groups: Vec<sources::Group<'_>>) -> Explained {
+fn explain_groups(path: &str, groups: &[sources::Group<'_>]) -> Explained {
     let hosts: BTreeSet<&str> = groups.iter().filter_map(|group| group.host.as_deref()).collect();
     let mut all = Explained::default();
-    for group in &groups {
+    for group in groups {
         let host = group.host.as_deref().filter(|_| hosts.len() > 1);
         let mut best = explain_lines(path, None, &trimmed(group.lines.clone()), host);
         for lines in parts::unwrapped(&group.lines) {

@@ -47,13 +47,13 @@ pub(super) fn of_vmx(part: &Part<'_>, each: &[Option<Kind>]) -> Vec<bool> {
     let mut after_gap = part.command.as_ref().is_none_or(|(_, command)| shows(command));
     let mut is_vmx = false;
     let mut all = Vec::with_capacity(lines.len());
-    for at in 0..lines.len() {
+    for (at, next) in next.iter().enumerate().take(lines.len()) {
         after_gap |= is_empty(at);
         let above_other = known(at + 1) == Some(false);
         match known(at) {
             Some(known) => (is_vmx, after_gap) = (known, false),
             None if is_empty(at) => {}
-            None if after_gap || above_other => is_vmx = next[at].unwrap_or(is_vmx && !after_gap),
+            None if after_gap || above_other => is_vmx = next.unwrap_or(is_vmx && !after_gap),
             None => {}
         }
         all.push(is_vmx);

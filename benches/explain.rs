@@ -62,9 +62,17 @@ fn vmx_of_50_mb_of_one_line(bencher: divan::Bencher<'_, '_>) {
 
 /// Texts that a reading which looks back, or to the end, from every place would take minutes for.
 #[divan::bench(args = ["[", "[root@esx1:~] ", "cpu1", "(vim.vm.X) {\n", "(vim.vm.X) [\"", "\r", "[root@esx1:~] x\nfirmware = \"efi\"\n",
-    "vmnic1:\n  PFC Enabled: false\n  Mode: CEE Mode\n", "Name  Driver\n----  ------\nvmnic1  x\n", "A: b\n\n"], sample_count = 3, sample_size = 1)]
+    "vmnic1:\n  PFC Enabled: false\n  Mode: CEE Mode\n", "Name  Driver\n----  ------\nvmnic1  x\n", "A: b\n\n", "{\n", "leaf1#show version\n",
+    "Port Name Status Vlan Duplex Speed Type\n", "Nov 30 12:00:01 n1 x[1]: a\n", "> a\n", "a {\n b:1\n"], sample_count = 3, sample_size = 1)]
 fn odd_texts_of_4_mb(bencher: divan::Bencher<'_, '_>, piece: &str) {
     let text = piece.repeat((4 << 20) / piece.len());
+    bencher.bench(|| explain("-", text.as_bytes()).findings.len());
+}
+
+/// The same, as large as texts are that are tried unwrapped and by their sources.
+#[divan::bench(args = ["n1: a\nn2: b\n", "[1,0]<stdout>:a\n[1,1]<stderr>:b\n", "> 1. a\n", "==> a <==\nb\n", "a=3D\n", "&gt;&quot;\n"], sample_count = 3, sample_size = 1)]
+fn odd_pastes_of_1_mb(bencher: divan::Bencher<'_, '_>, piece: &str) {
+    let text = piece.repeat((1 << 20) / piece.len());
     bencher.bench(|| explain("-", text.as_bytes()).findings.len());
 }
 

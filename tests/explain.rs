@@ -1,6 +1,13 @@
 //! What `explain` makes of every public input: which of them are known, what is said of them, and that what guests print
 //! is not taken for something else.
 
+#[path = "explain/broken.rs"]
+mod broken;
+#[path = "explain/ordinary.rs"]
+mod ordinary;
+#[path = "explain/variants.rs"]
+mod variants;
+
 use std::path::{Path, PathBuf};
 
 use rdmascope::diagnose::explain::{Explained, Value, explain};
@@ -29,6 +36,7 @@ const KNOWN: &[Expected] = &[
     ("69-", &["power-on-error"], &["vm.no-pcie-slot"]),
     ("70-", &["power-on-error"], &["vm.memory-not-reserved"]),
     ("75-", &["vmx"], &["vmx.hypervisor-shown", "vmx.odd-quotes", "vmx.unquoted-value"]),
+    ("97-", &["esxtop"], &["tool.esxtop-without-rdma"]),
     ("101-", &["esxcli"], &[]),
     ("103-", &["esxcli"], &["host.passthrough-in-force"]),
     ("105-", &["vmx"], &["vmx.duplicate-key"]),

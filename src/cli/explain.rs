@@ -28,6 +28,15 @@ const MOST_SHOWN: usize = 60;
 /// The width that text is made for.
 const COLUMNS: usize = 80;
 
+/// First bytes of compressed files, by which program they were made, and how they are unpacked.
+const COMPRESSED: [(&[u8], &str, &str); 5] = [
+    (b"\x1f\x8b", "gzip", "gzip -dc"),
+    (b"\x28\xb5\x2f\xfd", "zstd", "zstd -dc"),
+    (b"\xfd7zXZ\0", "xz", "xz -dc"),
+    (b"BZh", "bzip2", "bzip2 -dc"),
+    (b"PK\x03\x04", "zip", "unzip -p"),
+];
+
 #[derive(Debug, Serialize)]
 struct Document {
     schema: &'static str,
@@ -122,10 +131,10 @@ fn is_named_pipe(path: &Path) -> bool {
 fn of_bytes(path: String, bytes: &[u8], cut: bool) -> Input {
     let decoded = utf16(bytes);
     let bytes = decoded.as_deref().unwrap_or(bytes);
-    if bytes.starts_with(b"\x1f\x8b") {
+    if let Some((_, by, command)) = COMPRESSED.iter().find(|(begin, ..)| bytes.starts_with(begin)) {
         return Input::without(
             path,
-            "compressed by gzip; unpack it first: gzip -dc FILE | rdmascope explain".to_owned(),
+            format!("compressed by {by}; unpack it first: {command} FILE | rdmascope explain"),
         );
     }
     if is_binary(bytes) && !is_recording(bytes) {
@@ -190,15 +199,25 @@ impl Input {
     }
 }
 
-/// Text that Windows programs saved as UTF-16, which begins with a mark of its byte order.
+/// Text that Windows programs saved as UTF-16: it begins with a mark of its byte order, or every second byte of its begin is
+/// NUL.
 fn utf16(bytes: &[u8]) -> Option<Vec<u8>> {
-    let unit: fn([u8; 2]) -> u16 = match bytes.get(..2)? {
-        [0xff, 0xfe] => u16::from_le_bytes,
-        [0xfe, 0xff] => u16::from_be_bytes,
+    let (unit, mark): (fn([u8; 2]) -> u16, usize) = match bytes.get(..2)? {
+        [0xff, 0xfe] => (u16::from_le_bytes, 2),
+        [0xfe, 0xff] => (u16::from_be_bytes, 2),
+        _ if is_wide(bytes, 1) => (u16::from_le_bytes, 0),
+        _ if is_wide(bytes, 0) => (u16::from_be_bytes, 0),
         _ => return None,
     };
-    let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
+    let units: Vec<u16> = bytes[mark..].chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
     Some(String::from_utf16_lossy(&units).into_bytes())
+}
+
+/// True if the bytes at every second place, from `first` on, are NUL and the others are signs of ASCII.
+fn is_wide(bytes: &[u8], first: usize) -> bool {
+    let is_sign = |byte: u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+    let pairs = bytes.chunks_exact(2).take(256);
+    pairs.len() > 3 && pairs.into_iter().all(|pair| pair[first] == 0 && is_sign(pair[1 - first]))
 }
 
 fn document(fact: &Fact) -> FactDocument {
@@ -447,6 +466,21 @@ mod tests {
         drop(writer);
         let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&reader));
         assert_eq!(input(Path::new(&path)).kinds, ["vmx"]);
+    }
+
+    #[test]
+    fn archives_are_named_and_wide_text_needs_no_mark() {
+        for (begin, by, command) in COMPRESSED {
+            let problem = of_bytes("x".to_owned(), &[begin, &[0, 1, 2, 3][..]].concat(), false).problem;
+            assert!(problem.is_some_and(|why| why.contains(by) && why.contains(command)));
+        }
+        let text = "firmware = \"efi\"\n";
+        for wide in [
+            text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>(),
+            text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
+        ] {
+            assert_eq!(of_bytes("x".to_owned(), &wide, false).kinds, ["vmx"]);
+        }
     }
 
     #[test]

@@ -20,9 +20,9 @@ pub(super) fn is_setting(name: &str) -> bool {
     })
 }
 
-/// All conclusions.
-pub(super) fn conclude(explained: &mut Explained, lines: &[Line<'_>]) {
-    let facts = explained.facts.clone();
+/// All conclusions. `of_others` are the lines that something else than a host printed.
+pub(super) fn conclude(explained: &mut Explained, lines: &[Line<'_>], of_others: &BTreeSet<u32>) {
+    let facts: Vec<Fact> = explained.facts.iter().filter(|fact| !of_others.contains(&fact.line)).cloned().collect();
     let mut found = Vec::new();
     found.extend(dcb(&facts));
     found.extend(pause(&facts));

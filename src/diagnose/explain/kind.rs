@@ -4,8 +4,10 @@ use std::sync::LazyLock;
 
 use super::parts::Line;
 use super::power_on::{self, is_failure};
+use super::vmx_lines::{is_snapshot_key, is_together, is_vmx_key};
 use crate::diagnose::myth::is_command;
 use crate::diagnose::needles::Needles;
+use crate::probe::switch::SwitchSystem;
 
 /// What a text, or a part of it, is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,6 +40,18 @@ pub enum Kind {
     SettingsTable,
     /// What was said when a VM did not start.
     PowerOnError,
+    /// Version and build as `vmware -vl` prints them.
+    EsxiVersion,
+    /// What `net-dvs -l` prints.
+    NetDvs,
+    /// A node of the VMkernel's tree.
+    Vsish,
+    /// What `esxtop -b` writes.
+    Esxtop,
+    /// Output of a physical switch of this system.
+    Switch(SwitchSystem),
+    /// A command of a physical switch, of which nothing tells the system.
+    SwitchCommand,
     /// A snapshot of this program.
     Snapshot,
     /// What the script of this program's `collector` saved.
@@ -70,6 +84,12 @@ impl Kind {
             Self::ModuleOptions => "module-options",
             Self::SettingsTable => "settings-table",
             Self::PowerOnError => "power-on-error",
+            Self::EsxiVersion => "esxi-version",
+            Self::NetDvs => "net-dvs",
+            Self::Vsish => "vsish",
+            Self::Esxtop => "esxtop",
+            Self::Switch(system) => system.name(),
+            Self::SwitchCommand => "switch",
             Self::Snapshot => "rdmascope-snapshot",
             Self::Archive => "rdmascope-archive",
             Self::Collector => "rdmascope-collector",
@@ -83,7 +103,8 @@ impl Kind {
 /// All that is known, in words for people; help and refusals list it.
 pub const KNOWN: &str = "vmware.log and vmkernel.log; what was said when a VM did not start; VMX and VMSD files; output of esxcli, localcli, \
                          esxcfg-* and vim-cmd, with or without the command; local.sh, other scripts and command lines; esx.conf; boot \
-                         arguments; parameters of driver modules; tables of advanced settings; files of rdmascope itself";
+                         arguments; parameters of driver modules; tables of advanced settings; net-dvs, vsish, esxtop \
+                         -b; output of switches (Arista EOS, Cisco NX-OS, Cumulus Linux, Onyx, SONiC); files of rdmascope itself";
 
 /// The script that a text is, if it is one.
 pub(super) fn script(path: &str, lines: &[Line<'_>]) -> Option<Kind> {
@@ -130,54 +151,38 @@ pub(super) fn of_lines(lines: &[Line<'_>], each: &[Option<Kind>]) -> Vec<Kind> {
     let mut kinds: Vec<Kind> = Vec::new();
     let mut snapshots = false;
     let mut keys = 0;
+    // Keys that no list of snapshots has.
+    let mut settings = 0;
     for ((_, line), kind) in lines.iter().zip(each) {
         let Some(kind) = *kind else { continue };
         keys += usize::from(kind == Kind::Vmx);
+        let begin = line.trim_start_matches(['\u{feff}', '#', ' ']);
+        settings += usize::from(kind == Kind::Vmx && !begin.starts_with("snapshot") && !begin.starts_with(".encoding"));
         snapshots |= kind == Kind::Vmx && is_snapshot_key(line.trim_start_matches('\u{feff}'));
         if !kinds.contains(&kind) {
             kinds.push(kind);
         }
     }
-    if snapshots {
+    if snapshots && settings > 1 {
+        kinds.push(Kind::Vmsd);
+    } else if snapshots {
         for kind in &mut kinds {
             if *kind == Kind::Vmx {
                 *kind = Kind::Vmsd;
             }
         }
     }
-    // Some words of a log or of a command look like a key now and then.
+    // Some words of a command or of its output look like a key now and then. Keys that stand together are some.
     if kinds.len() > 1 {
-        let filled =
-            lines.iter().filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#')).count();
-        if keys * 3 < filled && !each.windows(3).any(|three| three.iter().all(|kind| *kind == Some(Kind::Vmx))) {
+        let counts = |line: &str, kind: Option<Kind>| {
+            !is_log(kind) && !line.trim().is_empty() && !line.trim_start().starts_with('#')
+        };
+        let filled = lines.iter().zip(each).filter(|((_, line), kind)| counts(line, **kind)).count();
+        if keys * 3 < filled && !is_together(lines, each) {
             kinds.retain(|kind| !matches!(kind, Kind::Vmx | Kind::Vmsd));
         }
     }
     kinds
-}
-
-/// Which lines belong to a VMX that stands beside something else: a line of which nothing is known is of what stands above
-/// it, but behind an empty line, and above a line that is something else, of what comes next.
-pub(super) fn of_vmx(lines: &[Line<'_>], each: &[Option<Kind>]) -> Vec<bool> {
-    let known = |at: usize| each.get(at).copied().flatten().map(|kind| kind == Kind::Vmx);
-    let mut next: Vec<Option<bool>> = vec![None; lines.len() + 1];
-    for at in (0..lines.len()).rev() {
-        next[at] = known(at).or(next[at + 1]);
-    }
-    let mut is_vmx = false;
-    let mut after_gap = true;
-    let mut all = Vec::with_capacity(lines.len());
-    for (at, (_, line)) in lines.iter().enumerate() {
-        after_gap |= line.trim().is_empty();
-        let above_other = known(at + 1) == Some(false);
-        match known(at) {
-            Some(known) => (is_vmx, after_gap) = (known, false),
-            None if after_gap || above_other => is_vmx = next[at].unwrap_or(is_vmx),
-            None => {}
-        }
-        all.push(is_vmx);
-    }
-    all
 }
 
 /// True for kinds that messages are of: what is said there is no row of a table and no key.
@@ -188,14 +193,6 @@ pub(super) fn is_log(kind: Option<Kind>) -> bool {
 /// True for a line of a log, or for what was said when a VM did not start.
 pub(super) fn is_message(line: &str) -> bool {
     is_log(of_line(line, None))
-}
-
-fn is_snapshot_key(line: &str) -> bool {
-    let key = line.trim_start_matches(['#', ' ']).split(['=', ' ']).next().unwrap_or_default().to_ascii_lowercase();
-    key == "snapshot.numsnapshots"
-        || key == "snapshot.lastuid"
-        || key == "snapshot.current"
-        || (key.starts_with("snapshot") && (key.ends_with(".uid") || key.ends_with(".filename")))
 }
 
 /// True for a line of dashes and blanks with at least one run of three.
@@ -355,85 +352,6 @@ static WORDS: LazyLock<Needles> = LazyLock::new(|| {
     Needles::new(ALL.iter().flat_map(|(group, words)| words.iter().map(|word| (*word, *group))))
 });
 
-/// Begins of names that VMX files have.
-const VMX_KEYS: [&str; 55] = [
-    ".encoding",
-    "annotation",
-    "bios.",
-    "checkpoint.",
-    "cleanshutdown",
-    "config.version",
-    "cpuid.",
-    "displayname",
-    "efi.",
-    "ethernet",
-    "extendedconfigfile",
-    "firmware",
-    "floppy",
-    "guestinfo.",
-    "guestos",
-    "guestosaltname",
-    "hpet0",
-    "hypervisor.",
-    "ide",
-    "isolation.",
-    "latency.",
-    "log.",
-    "mem.hotadd",
-    "memsize",
-    "migrate.",
-    "mks.",
-    "monitor.",
-    "monitor_control.",
-    "msg.",
-    "numa.",
-    "numvcpus",
-    "nvme",
-    "nvram",
-    "pcibridge",
-    "pcipassthru",
-    "powertype.",
-    "pvrdma",
-    "replay.",
-    "sata",
-    "sched.",
-    "scsi",
-    "snapshot",
-    "softpoweroff",
-    "svga.",
-    "tools.",
-    "toolscripts.",
-    "usb",
-    "uuid.",
-    "vcpu.hotadd",
-    "vhv.",
-    "virtualhw.",
-    "vm.genid",
-    "vmci0",
-    "vrdma.",
-    "vvtd.",
-];
-
-/// True if the line assigns to a key of a VMX, or would but for a lost equals sign.
-fn is_vmx_key(lower: &str) -> bool {
-    // A VMSD is sometimes pasted behind `# `.
-    let lower = lower
-        .strip_prefix("# ")
-        .filter(|rest| rest.starts_with("snapshot") || rest.starts_with(".encoding"))
-        .unwrap_or(lower);
-    let key: &str = lower.split(['=', ' ', '\t']).next().unwrap_or_default();
-    let rest = lower[key.len()..].trim_start();
-    // `ide0:0.present`, but not `identity`.
-    let whole = |begin: &str, rest: &str| begin.ends_with('.') || !rest.starts_with(|c: char| c.is_ascii_alphabetic());
-    let known = VMX_KEYS.iter().any(|begin| key.strip_prefix(begin).is_some_and(|rest| whole(begin, rest)))
-        && !key.ends_with(':');
-    let assigned = rest.starts_with('=');
-    let dotted = key.contains('.')
-        && !rest.is_empty()
-        && ["pvrdma", "pcipassthru", "ethernet", "hypervisor"].iter().any(|begin| key.starts_with(begin));
-    known && !rest.starts_with("==") && (assigned || dotted)
-}
-
 /// Parameters that drivers of RDMA adapters take.
 const PARAMETERS: [&str; 12] = [
     "pfctx",
@@ -465,7 +383,7 @@ fn is_options(lower: &str) -> bool {
 }
 
 /// Keys of blocks that commands of esxcli print and that are found nowhere else.
-const BLOCK_KEYS: [&str; 22] = [
+const BLOCK_KEYS: &[&str] = &[
     "VMkernel Name:",
     "Configured Owner:",
     "Current Owner:",
@@ -488,8 +406,24 @@ const BLOCK_KEYS: [&str; 22] = [
     "Queue pairs in",
     "Default Graphics Type:",
     "Graphics Type:",
+    "Product: VMware ESXi",
+    "Configured Ports:",
+    "Portset:",
+    "Netstack Instance:",
+    "Physical Memory:",
+    "NUMA Node Count:",
+    "CPU Packages:",
+    "HV Support:",
+    "Hyperthreading Active:",
+    "NIC statistics for ",
+    "Receive packets dropped:",
+    "Total receive errors:",
+    "Link Detected:",
+    "Driver Info:",
+    "Pause RX:",
 ];
 
-fn is_block_key(trimmed: &str) -> bool {
+/// True for a line that only a block of esxcli has.
+pub(super) fn is_block_key(trimmed: &str) -> bool {
     BLOCK_KEYS.iter().any(|key| trimmed.starts_with(key))
 }

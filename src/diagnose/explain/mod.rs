@@ -4,6 +4,8 @@
 //! makes more of it.
 
 mod arguments;
+mod cleaned;
+mod esxi;
 mod hidden;
 mod host;
 mod host_lines;
@@ -14,10 +16,13 @@ mod own;
 mod parts;
 mod power_on;
 mod rdma;
+mod sources;
 mod squeezed;
+mod switch;
 mod tables;
 mod vim;
 mod vmx;
+mod vmx_lines;
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -31,7 +36,7 @@ use crate::fabric::{State, Text};
 
 pub use kind::{KNOWN, Kind};
 pub use own::is_recording;
-use parts::{Part, parts};
+use parts::{Line, Part, parts};
 
 /// So many facts of one text are told; what is more is counted.
 const MOST_FACTS: usize = 20_000;
@@ -110,6 +115,27 @@ impl Explained {
         }
     }
 
+    /// The one of two readings of the same text that makes more of it.
+    fn or(self, other: Self) -> Self {
+        if other.weight() > self.weight() { other } else { self }
+    }
+
+    /// Adds what another part of the text says.
+    fn add(&mut self, other: Self) {
+        for kind in other.kinds {
+            self.is(kind);
+        }
+        for fact in other.facts {
+            self.fact(fact.line, fact.name.as_str(), fact.state, fact.unit);
+        }
+        for finding in other.findings {
+            self.finding(finding);
+        }
+        for what in other.not_read {
+            self.leaves_out(what);
+        }
+    }
+
     fn is(&mut self, kind: Kind) {
         if !self.kinds.contains(&kind) {
             self.kinds.push(kind);
@@ -174,6 +200,9 @@ fn value(written: &str) -> State<Value> {
     }
 }
 
+/// Texts larger than this are read as they are: wrapped ones and those of several sources were pasted.
+const LARGEST_PASTE: usize = 1 << 20;
+
 /// Says what a text is and what it means. Never fails: what is not known stays unknown.
 pub fn explain(path: &str, bytes: &[u8]) -> Explained {
     if let Some(own) = own::read(path, bytes) {
@@ -182,11 +211,20 @@ pub fn explain(path: &str, bytes: &[u8]) -> Explained {
     let text = String::from_utf8_lossy(bytes);
     let text: Cow<'_, str> =
         if has_lone_return(&text) { text.replace("\r\n", "\n").replace('\r', "\n").into() } else { text };
-    let mut best = explain_lines(path, bytes, &numbered(&text));
-    for lines in parts::unwrapped(&text) {
-        let other = explain_lines(path, bytes, &lines);
-        if other.weight() > best.weight() {
-            best = other;
+    let lines = cleaned::cleaned(&text, numbered(&text));
+    // A mark of the byte order and the like are seen in the bytes alone; where something was taken off, lines are read.
+    let is_plain = lines.iter().all(|(_, line)| matches!(line, Cow::Borrowed(_)));
+    let is_paste = text.len() <= LARGEST_PASTE;
+    // A log of many megabytes is held once.
+    let (first, lines) = if is_paste { (trimmed(lines.clone()), lines) } else { (trimmed(lines), Vec::new()) };
+    let mut best = explain_lines(path, Some(bytes).filter(|_| is_plain), &first, None);
+    drop(first);
+    if is_paste {
+        for lines in parts::unwrapped(&lines) {
+            best = best.or(explain_lines(path, None, &lines, None));
+        }
+        for groups in sources::groups(&lines) {
+            best = best.or(explain_groups(path, &groups));
         }
     }
     for (number, line) in (1_u32..).zip(text.lines()) {
@@ -197,27 +235,55 @@ pub fn explain(path: &str, bytes: &[u8]) -> Explained {
     best
 }
 
+/// What the lines of each source say, and all of it together.
+fn explain_groups(path: &str, groups: &[sources::Group<'_>]) -> Explained {
+    let hosts: BTreeSet<&str> = groups.iter().filter_map(|group| group.host.as_deref()).collect();
+    let mut all = Explained::default();
+    for group in groups {
+        let host = group.host.as_deref().filter(|_| hosts.len() > 1);
+        let mut best = explain_lines(path, None, &trimmed(group.lines.clone()), host);
+        for lines in parts::unwrapped(&group.lines) {
+            best = best.or(explain_lines(path, None, &lines, host));
+        }
+        all.add(best);
+    }
+    all
+}
+
 /// True if a carriage return ends a line alone.
 fn has_lone_return(text: &str) -> bool {
     text.match_indices('\r').any(|(at, _)| !text[at + 1..].starts_with('\n'))
 }
 
 /// The lines of a text with their numbers.
-fn numbered(text: &str) -> Vec<(u32, Cow<'_, str>)> {
+fn numbered(text: &str) -> Vec<Line<'_>> {
     let cut = |line: &str| line.floor_char_boundary(LONGEST_LINE);
-    (1..).zip(text.lines().map(|line| Cow::Borrowed(line[..cut(line)].trim_end()))).collect()
+    (1..).zip(text.lines().map(|line| Cow::Borrowed(&line[..cut(line)]))).collect()
 }
 
-fn explain_lines(path: &str, bytes: &[u8], lines: &[(u32, Cow<'_, str>)]) -> Explained {
+/// The lines without blanks at their ends.
+fn trimmed(mut lines: Vec<Line<'_>>) -> Vec<Line<'_>> {
+    for (_, line) in &mut lines {
+        match line {
+            Cow::Borrowed(text) => *text = text.trim_end(),
+            Cow::Owned(text) => text.truncate(text.trim_end().len()),
+        }
+    }
+    lines
+}
+
+/// What lines say. `bytes` is the input, where these are all its lines as they are.
+fn explain_lines(path: &str, bytes: Option<&[u8]>, lines: &[Line<'_>], host: Option<&str>) -> Explained {
     let lines = &*hidden::without_secrets(path, lines);
     let mut explained = Explained::default();
     let mut context = Context::of_lines(lines.iter().map(|(_, line)| &**line));
     let script = kind::script(path, lines);
     context.script |= script.is_some();
     let mut shell = Shell::default();
-    read_parts(&mut explained, bytes, lines, script, &mut shell);
+    let switches = read_parts(&mut explained, bytes, lines, script, host, &mut shell);
     logs::read(&mut explained, lines);
-    host::conclude(&mut explained, lines);
+    host::conclude(&mut explained, lines, &switches.iter().map(|said| said.line).collect());
+    switch::conclude(&mut explained, &switches);
     judge(&mut explained, lines, context);
     once(&mut explained);
     shell.decide(&mut explained);
@@ -268,11 +334,12 @@ impl Shell {
 
 fn read_parts(
     explained: &mut Explained,
-    bytes: &[u8],
-    lines: &[(u32, Cow<'_, str>)],
+    bytes: Option<&[u8]>,
+    lines: &[Line<'_>],
     script: Option<Kind>,
+    source: Option<&str>,
     shell: &mut Shell,
-) {
+) -> Vec<switch::Said> {
     let parts = match script {
         Some(kind) => {
             explained.is(kind);
@@ -281,8 +348,18 @@ fn read_parts(
         None => parts(lines),
     };
     let hosts: BTreeSet<&str> = parts.iter().filter_map(|part| part.host.as_deref()).collect();
-    for part in &parts {
-        let host = part.host.as_deref().filter(|_| hosts.len() > 1);
+    let mut switches = Vec::new();
+    for whole in &parts {
+        let host = whole.host.as_deref().filter(|_| hosts.len() > 1).or(source);
+        let mut part = Cow::Borrowed(whole);
+        let mut is_read = switch::read(explained, &mut switches, host, &part);
+        esxi::read(explained, host, &part, &mut is_read);
+        if is_read.contains(&true) {
+            let rest: Vec<bool> = is_read.iter().map(|is_read| !is_read).collect();
+            let Some(rest) = part.only(&rest) else { continue };
+            part = Cow::Owned(rest);
+        }
+        let part = &*part;
         let each = if script.is_some() { vec![None; part.lines.len()] } else { kind::of_each(&part.lines) };
         let kinds = kind::of_lines(&part.lines, &each);
         let of_command = part.command.as_ref().map(|(_, command)| kind::of_command(command));
@@ -295,16 +372,23 @@ fn read_parts(
         let read = |kind| kinds.contains(&kind);
         let is_vmx = read(Kind::Vmx) || read(Kind::Vmsd);
         let mut others = (!is_vmx).then(|| part.without_logs(&each)).flatten();
-        if is_vmx && kinds.iter().all(|kind| matches!(kind, Kind::Vmx | Kind::Vmsd | Kind::Shell)) {
-            vmx::read(explained, bytes, lines.len() == part.lines.len(), &part.lines, read(Kind::Vmsd));
-        } else if is_vmx {
-            let of_vmx = kind::of_vmx(&part.lines, &each);
-            let own: Vec<_> =
-                part.lines.iter().zip(&of_vmx).filter(|(_, of_vmx)| **of_vmx).map(|(line, _)| line.clone()).collect();
-            vmx::read(explained, bytes, false, &own, read(Kind::Vmsd));
-            let rest: Vec<bool> =
-                of_vmx.iter().zip(&each).map(|(of_vmx, kind)| !of_vmx && !kind::is_log(*kind)).collect();
-            others = part.only(&rest);
+        if is_vmx {
+            let (is_setting, is_list) = (read(Kind::Vmx), read(Kind::Vmsd));
+            let of_vmx = vmx_lines::of_vmx(part, &each);
+            let counts = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+            let is_whole = part.lines.iter().zip(&of_vmx).all(|((_, line), of_vmx)| *of_vmx || !counts(line));
+            if is_whole {
+                let bytes = bytes.filter(|_| lines.len() == part.lines.len() && !(is_setting && is_list));
+                configuration(explained, bytes, &part.lines, is_setting, is_list);
+            } else {
+                let own = part.lines.iter().zip(&of_vmx).filter(|(_, of_vmx)| **of_vmx).map(|(line, _)| line.clone());
+                configuration(explained, None, &own.collect::<Vec<_>>(), is_setting, is_list);
+                let rest: Vec<bool> =
+                    of_vmx.iter().zip(&each).map(|(of_vmx, kind)| !of_vmx && !kind::is_log(*kind)).collect();
+                // Where nothing else is known, prose stands beside it.
+                let is_mixed = kinds.iter().any(|kind| !matches!(kind, Kind::Vmx | Kind::Vmsd | Kind::Shell));
+                others = part.only(&rest).filter(|_| is_mixed);
+            }
         }
         if let Some(part) = others {
             tables::read(explained, host, &part);
@@ -314,6 +398,26 @@ fn read_parts(
         }
         arguments::read(explained, host, &part.lines);
     }
+    switches
+}
+
+/// Reads a VMX, a VMSD, or one below the other.
+fn configuration(explained: &mut Explained, bytes: Option<&[u8]>, lines: &[Line<'_>], is_vmx: bool, is_vmsd: bool) {
+    if !(is_vmx && is_vmsd) {
+        vmx::read(explained, bytes.unwrap_or_default(), bytes.is_some(), lines, is_vmsd);
+        return;
+    }
+    let begins = |at: usize, word: &str| {
+        lines.get(at).is_some_and(|(_, line)| line.trim_start_matches(['\u{feff}', '#', ' ']).starts_with(word))
+    };
+    // Both kinds name their encoding in their first line.
+    let is_snapshot = |at: usize| begins(at, "snapshot") || begins(at, ".encoding") && begins(at + 1, "snapshot");
+    let (mut snapshots, mut settings) = (Vec::new(), Vec::new());
+    for (at, line) in lines.iter().enumerate() {
+        if is_snapshot(at) { snapshots.push(line.clone()) } else { settings.push(line.clone()) }
+    }
+    vmx::read(explained, &[], false, &settings, false);
+    vmx::read(explained, &[], false, &snapshots, true);
 }
 
 /// Takes out what is said twice: a rule for a VM's configuration about lines of which the list of wrong advice says the same.

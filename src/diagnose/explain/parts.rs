@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use super::kind::{Kind, is_log};
+use super::switch;
 use crate::diagnose::myth::is_command;
 
 /// So long is what stands in the brackets of a prompt, at most.
@@ -29,22 +30,19 @@ impl<'a> Part<'a> {
         Self { lines: Cow::Borrowed(lines), ..Self::default() }
     }
 
-    /// The part with lines of logs and errors blanked out, where each line is of the kind given: they are no rows and no
-    /// keys. Nothing if it holds nothing else.
+    /// The part without lines of logs and errors, where each line is of the kind given: they are no rows and no keys. Nothing if it holds nothing else.
     pub(super) fn without_logs(&self, kinds: &[Option<Kind>]) -> Option<Self> {
         let kept: Vec<bool> = kinds.iter().map(|kind| !is_log(*kind)).collect();
         self.only(&kept)
     }
 
-    /// The part with lines blanked out that are not of these. Nothing if that leaves nothing.
+    /// The part with these lines alone: what stood apart because others came between stands together again. Nothing if
+    /// that leaves nothing.
     pub(super) fn only(&self, kept: &[bool]) -> Option<Self> {
-        if !self.lines.iter().zip(kept).any(|((_, line), kept)| *kept && !line.is_empty()) {
-            return None;
-        }
-        let line = |line: &Cow<'a, str>, kept: bool| if kept { line.clone() } else { Cow::Borrowed("") };
         let lines: Vec<Line<'a>> =
-            self.lines.iter().zip(kept).map(|((number, text), kept)| (*number, line(text, *kept))).collect();
-        Some(Self { host: self.host.clone(), command: self.command.clone(), lines: Cow::Owned(lines) })
+            self.lines.iter().zip(kept).filter(|(_, kept)| **kept).map(|(line, _)| line.clone()).collect();
+        let filled = lines.iter().any(|(_, line)| !line.is_empty());
+        filled.then(|| Self { host: self.host.clone(), command: self.command.clone(), lines: Cow::Owned(lines) })
     }
 }
 
@@ -112,8 +110,30 @@ pub(super) fn is_prompt(line: &str) -> bool {
     prompt(line).is_some()
 }
 
+/// The name and the command at the prompt of a switch: `leaf1#show ...`, `leaf1(config-if)# ...`, `leaf1 [standalone:
+/// master] > show ...`; or a command of one that stands alone.
+fn switch_prompt(line: &str) -> Option<(Option<String>, &str)> {
+    let is_known = |command: &str| switch::is_command(command) && command.len() < LONGEST_PROMPT;
+    if line.starts_with("show ") || line.starts_with("nv show ") || line.starts_with("pfcwd show ") {
+        return is_known(line).then_some((None, line));
+    }
+    let (name, command) = line.split_at(line.find(['#', '>'])?);
+    let command = command[1..].trim_start();
+    let name = name.trim_end();
+    let name = name.split_once(" [").filter(|(_, rest)| rest.ends_with([']', ')'])).map_or(name, |(name, _)| name);
+    let name = name.split_once('(').filter(|(_, mode)| mode.ends_with(')')).map_or(name, |(name, _)| name);
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let is_name = name.len() <= 64 && name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(plain);
+    let other = ["conf", "configure", "enable", "terminal", "end", "exit"]
+        .contains(&command.split(' ').next().unwrap_or_default());
+    (is_name && (is_known(command) || other)).then(|| (Some(name.to_owned()), command))
+}
+
 /// What stands before a prompt, its host, and the command behind it.
 fn prompt(line: &str) -> Option<(&str, Option<String>, &str)> {
+    if let Some((host, command)) = switch_prompt(line) {
+        return Some(("", host, command));
+    }
     if let Some((at, inside)) = bracket_prompt(line) {
         let host = inside.split_once('@').map(|(_, host)| host.split([':', ' ']).next().unwrap_or_default().to_owned());
         let command = line[at + inside.len() + 2..].trim_start().trim_start_matches(['#', '$']).trim_start();
@@ -145,24 +165,18 @@ fn prompt(line: &str) -> Option<(&str, Option<String>, &str)> {
 
 /// The narrowest and the widest line that a wrapped text can have.
 const WRAPPED: std::ops::RangeInclusive<usize> = 60..=132;
-/// Texts larger than this are not tried unwrapped.
-const LARGEST: usize = 1 << 20;
-
 /// The text put together again as if it had been wrapped at its widest line: inside words, and at blanks. Empty if it does
 /// not look wrapped.
-pub(super) fn unwrapped(text: &str) -> Vec<Vec<(u32, Cow<'_, str>)>> {
-    if text.len() > LARGEST {
+pub(super) fn unwrapped<'a>(lines: &[Line<'a>]) -> Vec<Vec<Line<'a>>> {
+    let widest = lines.iter().map(|(_, line)| line.chars().count()).max().unwrap_or_default();
+    if !WRAPPED.contains(&widest) || lines.len() < 2 {
         return Vec::new();
     }
-    let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or_default();
-    if !WRAPPED.contains(&widest) || text.lines().count() < 2 {
-        return Vec::new();
-    }
-    let hard = join(text, |line, _| line.chars().count() >= widest, "");
+    let hard = join(lines, |line, _| line.chars().count() >= widest, "");
     // A line that was cut at a blank had no room for the next word.
     let soft = |width: usize| {
         join(
-            text,
+            lines,
             move |line, next| {
                 let first = next.split(' ').next().unwrap_or_default().chars().count();
                 let columns = line.chars().count();
@@ -173,15 +187,15 @@ pub(super) fn unwrapped(text: &str) -> Vec<Vec<(u32, Cow<'_, str>)>> {
     };
     let mut all = vec![hard];
     all.extend([widest, widest + 1, 72, 78, 80].into_iter().filter(|width| *width >= widest).map(soft));
-    all.retain(|lines| lines.len() < text.lines().count());
+    all.retain(|joined| joined.len() < lines.len());
     all.dedup();
     all
 }
 
-fn join<'a>(text: &'a str, wraps: impl Fn(&str, &str) -> bool, between: &str) -> Vec<(u32, Cow<'a, str>)> {
-    let mut all: Vec<(u32, Cow<'a, str>)> = Vec::new();
+fn join<'a>(lines: &[Line<'a>], wraps: impl Fn(&str, &str) -> bool, between: &str) -> Vec<Line<'a>> {
+    let mut all: Vec<Line<'a>> = Vec::new();
     let mut last: Option<&str> = None;
-    for (number, line) in (1..).zip(text.lines()) {
+    for (number, line) in lines {
         match (last, all.last_mut()) {
             (Some(before), Some((_, joined))) if wraps(before, line) && !line.is_empty() => {
                 let joined = joined.to_mut();
@@ -191,7 +205,7 @@ fn join<'a>(text: &'a str, wraps: impl Fn(&str, &str) -> bool, between: &str) ->
                 }
                 joined.push_str(line);
             }
-            _ => all.push((number, Cow::Borrowed(line))),
+            _ => all.push((*number, line.clone())),
         }
         last = Some(line);
     }

@@ -2,7 +2,7 @@
 //! its block.
 
 use super::host::is_setting;
-use super::parts::Part;
+use super::parts::{Line, Part};
 use super::{Explained, value};
 use crate::fabric::State;
 use crate::probe::esxi::TITLES;
@@ -11,25 +11,80 @@ use crate::probe::esxi::table::{Table, is_rule};
 
 /// Reads what there is.
 pub(super) fn read(explained: &mut Explained, host: Option<&str>, part: &Part<'_>) {
-    let Some(first) = part.lines.first().map(|(number, _)| *number) else { return };
     markdown(explained, part);
-    let (lines, more) = part.lines.split_at(part.lines.len().min(super::MOST_LINES));
-    let text = lines.iter().map(|(_, line)| &**line).collect::<Vec<_>>().join("\n");
     let esxi =
         part.command.as_ref().is_none_or(|(_, command)| command.contains("cli ") || command.starts_with("esxcfg"));
     if !esxi {
         return;
     }
+    let (lines, more) = part.lines.split_at(part.lines.len().min(super::MOST_LINES));
+    let mut is_read = false;
+    for lines in pieces(lines) {
+        is_read |= read_piece(explained, host, part, lines);
+    }
+    if let Some((number, _)) = more.first().filter(|_| is_read) {
+        explained.leaves_out(format!("of this output, what stands from line {number} on was not read"));
+    }
+}
+
+/// What lines between two empty ones are.
+#[derive(Clone, Copy, PartialEq)]
+enum Shape {
+    Table,
+    Blocks,
+    /// Of a report.
+    Cells,
+    /// It goes on with what stands above.
+    Other,
+}
+
+fn shape(lines: &[Line<'_>]) -> Shape {
+    let above = lines.iter().zip(lines.iter().skip(1));
+    if above.into_iter().any(|((_, above), (_, line))| is_rule(line) && super::kind::is_header(above, line)) {
+        Shape::Table
+    } else if lines.iter().any(|(_, line)| super::kind::is_block_key(line.trim())) {
+        Shape::Blocks
+    } else if lines.iter().all(|(_, line)| line.trim_start().starts_with('|')) {
+        Shape::Cells
+    } else {
+        Shape::Other
+    }
+}
+
+/// Outputs of several kinds, one below the other with an empty line between: rows and blocks are read each on their own.
+fn pieces<'a, 'b>(lines: &'b [Line<'a>]) -> Vec<&'b [Line<'a>]> {
+    let mut pieces = Vec::new();
+    let (mut begin, mut now, mut at) = (0, Shape::Other, 0);
+    while at < lines.len() {
+        let end =
+            lines[at..].iter().position(|(_, line)| line.trim().is_empty()).map_or(lines.len(), |length| at + length);
+        let next = shape(&lines[at..end]);
+        if end > at && next != Shape::Other {
+            if now != Shape::Other && now != next {
+                pieces.push(&lines[begin..at]);
+                begin = at;
+            }
+            now = next;
+        }
+        at = end + 1;
+    }
+    pieces.push(&lines[begin..]);
+    pieces.retain(|piece| piece.iter().any(|(_, line)| !line.trim().is_empty()));
+    pieces
+}
+
+/// True if tables or blocks were looked for in these lines.
+fn read_piece(explained: &mut Explained, host: Option<&str>, part: &Part<'_>, lines: &[Line<'_>]) -> bool {
+    let at = |line: u32| number(lines, line);
+    let text = lines.iter().map(|(_, line)| &**line).collect::<Vec<_>>().join("\n");
     let above = lines.iter().zip(lines.iter().skip(1));
     let ruled = above.into_iter().any(|((_, above), (_, line))| is_rule(line) && super::kind::is_header(above, line));
-    let mut tables = if ruled { Table::all(&text, first) } else { Vec::new() };
+    let mut tables = if ruled { Table::all(&text, 1) } else { Vec::new() };
     // A table with the rule of another program is none of these.
     if !lines.iter().any(|(_, line)| is_rule(line)) {
         let begins = |titles: &[&str]| lines.iter().any(|(_, line)| line.starts_with(titles[0]));
         let known = TITLES.iter().filter(|titles| begins(titles));
-        tables.extend(
-            known.filter_map(|titles| Table::read(&text, first, titles)).find(|table| table.titles().len() > 1),
-        );
+        tables.extend(known.filter_map(|titles| Table::read(&text, 1, titles)).find(|table| table.titles().len() > 1));
     }
     if !tables.is_empty() {
         explained.is(super::Kind::Esxcli);
@@ -39,21 +94,25 @@ pub(super) fn read(explained: &mut Explained, host: Option<&str>, part: &Part<'_
             let owner = owner(host, row.cell(0));
             for (column, title) in table.titles().iter().enumerate().skip(1) {
                 if !title.is_empty() {
-                    explained.fact(row.line, &format!("{owner}.{}", kebab(title)), value(row.cell(column)), None);
+                    explained.fact(at(row.line), &format!("{owner}.{}", kebab(title)), value(row.cell(column)), None);
                 }
             }
         }
     }
     let blocks = tables.is_empty() && explained.kinds.contains(&super::Kind::Esxcli);
     if blocks {
-        block_facts(explained, host, part, &text, first);
+        block_facts(explained, host, part, &text, &at);
     }
-    if let Some((number, _)) = more.first().filter(|_| blocks || !tables.is_empty()) {
-        explained.leaves_out(format!("of this output, what stands from line {number} on was not read"));
-    }
+    blocks || !tables.is_empty()
 }
 
-fn block_facts(explained: &mut Explained, host: Option<&str>, part: &Part<'_>, text: &str, first: u32) {
+/// The number in the whole text of a line of these, counted from 1: others may have stood between them.
+pub(super) fn number(lines: &[Line<'_>], line: u32) -> u32 {
+    let at = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
+    lines.get(at).or(lines.last()).map_or(line, |(number, _)| *number)
+}
+
+fn block_facts(explained: &mut Explained, host: Option<&str>, part: &Part<'_>, text: &str, at: &dyn Fn(u32) -> u32) {
     // A command for one thing names it: `esxcli network nic dcb status get -n vmnic3`.
     let named = part.command.as_ref().and_then(|(_, command)| {
         let words: Vec<&str> = command.split_whitespace().collect();
@@ -62,7 +121,7 @@ fn block_facts(explained: &mut Explained, host: Option<&str>, part: &Part<'_>, t
             .find(|pair| matches!(pair[0], "-n" | "-d" | "-m" | "--nic-name" | "--device" | "--module"))
             .map(|pair| pair[1].to_owned())
     });
-    for block in blocks(text, first) {
+    for block in blocks(text, 1) {
         let own =
             ["Path", "Address", "Device", "Nic Name"].iter().find_map(|key| block.get(&[key])).unwrap_or_default();
         let title = if !block.title.is_empty() { block.title } else { named.as_deref().unwrap_or(own) };
@@ -71,14 +130,14 @@ fn block_facts(explained: &mut Explained, host: Option<&str>, part: &Part<'_>, t
             let kind = block.get(&["Type"]).unwrap_or("string");
             let key = if kind.eq_ignore_ascii_case("string") { "String Value" } else { "Int Value" };
             if let Some(field) = block.field(&[key]) {
-                explained.fact(field.line, &setting, value(&field.value), None);
+                explained.fact(at(field.line), &setting, value(&field.value), None);
             }
             continue;
         }
         let owner = owner(host, title);
         for field in block.all() {
             let name = if owner.is_empty() { kebab(field.key) } else { format!("{owner}.{}", kebab(field.key)) };
-            explained.fact(field.line, &name, value(&field.value), None);
+            explained.fact(at(field.line), &name, value(&field.value), None);
         }
     }
 }
@@ -115,7 +174,7 @@ fn owner(host: Option<&str>, name: &str) -> String {
 }
 
 /// `Admin Status` is `admin-status`.
-fn kebab(title: &str) -> String {
+pub(super) fn kebab(title: &str) -> String {
     let words: Vec<String> =
         title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
     words.join("-")

@@ -14,10 +14,12 @@ pub mod names;
 mod nxos;
 mod onyx;
 mod sonic;
+mod status;
 
 use super::{Probe, Source};
 pub use answer::refusal;
 pub use ask::command_for;
+pub use status::is_title;
 
 /// Operating system of a switch: it decides which commands are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

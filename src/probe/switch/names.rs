@@ -44,7 +44,7 @@ pub fn is_sendable(name: &str) -> bool {
 }
 
 /// True if a name can be one of a port: tables hold other lines, too.
-pub(super) fn is_port(name: &str) -> bool {
+pub fn is_port(name: &str) -> bool {
     is_sendable(name)
         && name.starts_with(|first: char| first.is_ascii_alphabetic())
         && name.ends_with(|last: char| last.is_ascii_alphanumeric())

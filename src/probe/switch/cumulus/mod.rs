@@ -2,6 +2,7 @@
 
 mod counters;
 mod ports;
+mod printed;
 mod roce;
 
 use super::reads;

@@ -2,7 +2,7 @@
 
 use super::json;
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
-use crate::probe::switch::answer::{Facts, as_switch, nothing, text};
+use crate::probe::switch::answer::{Facts, as_switch, nothing, text, trouble};
 use crate::probe::switch::lined::Node;
 use crate::probe::switch::names::priorities;
 
@@ -15,7 +15,9 @@ const ATTRIBUTES: [Attribute; 5] = [
 ];
 
 pub(super) fn parse(observation: &Observation) -> Vec<Fact> {
-    let root = match json(observation) {
+    // What is printed for people says the same.
+    let printed = trouble(observation).is_none().then(|| super::printed::as_json(&observation.stdout)).flatten();
+    let root = match printed.as_deref().and_then(Node::read).map_or_else(|| json(observation), Ok) {
         Ok(root) => root,
         Err(state) => return nothing(observation, &state, &ATTRIBUTES),
     };

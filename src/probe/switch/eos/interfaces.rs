@@ -2,9 +2,10 @@
 
 use super::json;
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text, Value};
-use crate::probe::switch::answer::{Facts, count, duplex, nothing, on_or_off, port, text};
+use crate::probe::switch::answer::{Facts, count, duplex, nothing, on_or_off, port, text, trouble};
 use crate::probe::switch::lined::Node;
 use crate::probe::switch::names::{full_name, is_port, vlans};
+use crate::probe::switch::status;
 
 /// Counters of a port, by their way below `interfaceCounters`.
 const COUNTERS: &[&[&str]] = &[
@@ -33,6 +34,13 @@ fn is_cabled(name: &str) -> bool {
 }
 
 pub(super) fn parse(observation: &Observation) -> Vec<Fact> {
+    // A person pastes what the switch prints for people.
+    let printed = || super::interfaces_text::parse(observation).or_else(|| status::parse(observation));
+    if trouble(observation).is_none()
+        && let Some(facts) = printed()
+    {
+        return facts;
+    }
     let root = match json(observation) {
         Ok(root) => root,
         Err(state) => {

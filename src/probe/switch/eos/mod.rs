@@ -2,6 +2,7 @@
 //! Flow control and marking are read as text: their JSON has no published form.
 
 mod interfaces;
+mod interfaces_text;
 mod lldp;
 mod pfc;
 mod qos;

@@ -90,7 +90,26 @@ impl<'a> Row<'a> {
     }
 }
 
+/// Frames as they are printed for people: `Et4  12  0` below `Port  RxPfc  TxPfc`.
+fn printed_counters(observation: &Observation) -> Option<Vec<Fact>> {
+    let is_title = |line: &str| line.split_whitespace().eq(["Port", "RxPfc", "TxPfc"]);
+    let first = observation.stdout.lines().position(is_title)?;
+    let mut facts = Facts::of(observation);
+    for (line, raw) in observation.lines().skip(first + 1) {
+        let words: Vec<&str> = raw.split_whitespace().collect();
+        let [name, received, sent] = words[..] else { continue };
+        if is_port(name) {
+            count(&mut facts, &port(name), "PFC rxFrames", received, line);
+            count(&mut facts, &port(name), "PFC txFrames", sent, line);
+        }
+    }
+    (!facts.said.is_empty()).then_some(facts.said)
+}
+
 pub(super) fn parse_counters(observation: &Observation) -> Vec<Fact> {
+    if let Some(facts) = trouble(observation).is_none().then(|| printed_counters(observation)).flatten() {
+        return facts;
+    }
     let root = match json(observation) {
         Ok(root) => root,
         Err(state) => return nothing(observation, &state, &[Attribute::CounterValue]),
@@ -175,6 +194,11 @@ Et7     E A W   5           -            1.0      2.0 / auto      0.1 / 0.1
         let text = "{\n  \"interfaceCounters\": {\n    \"Ethernet4\": {\"rxFrames\": 12, \"txFrames\": 0},\n    \"Ethernet5\": {\"rxFrames\": null}\n  }\n}\n";
         let facts = run(of("eos.pfc-counters"), &[(text, "", 0)]);
         let counter = |of: &str, name: &str| Entity::Counter { of: Text::new(of), name: Text::new(name) };
+        assert_eq!(shown(&facts, &counter("Ethernet4", "PFC rxFrames"), Attribute::CounterValue), "12");
+        assert_eq!(shown(&facts, &counter("Ethernet5", "PFC rxFrames"), Attribute::CounterValue), "absent");
+        let printed =
+            "  Port               RxPfc           TxPfc\nEt4                     12              0\nEt5  -  1\n";
+        let facts = run(of("eos.pfc-counters"), &[(printed, "", 0)]);
         assert_eq!(shown(&facts, &counter("Ethernet4", "PFC rxFrames"), Attribute::CounterValue), "12");
         assert_eq!(shown(&facts, &counter("Ethernet5", "PFC rxFrames"), Attribute::CounterValue), "absent");
     }

@@ -37,6 +37,10 @@ pub(super) fn parse(observation: &Observation) -> Vec<Fact> {
     if let Some(state) = trouble(observation) {
         return nothing(observation, &state, &attributes);
     }
+    // A person pastes the list with one line for each port, too.
+    if let Some(facts) = crate::probe::switch::status::parse(observation) {
+        return facts;
+    }
     let mut facts = Facts::of(observation);
     let mut now: Option<(Entity, bool)> = None;
     // `RX` or `TX`, below which the counters stand.

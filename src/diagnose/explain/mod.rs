@@ -4,6 +4,7 @@
 //! makes more of it.
 
 mod arguments;
+mod guest;
 mod hidden;
 mod host;
 mod host_lines;
@@ -217,6 +218,7 @@ fn explain_lines(path: &str, bytes: &[u8], lines: &[(u32, Cow<'_, str>)]) -> Exp
     let mut shell = Shell::default();
     read_parts(&mut explained, bytes, lines, script, &mut shell);
     logs::read(&mut explained, lines);
+    guest::read(&mut explained, lines);
     host::conclude(&mut explained, lines);
     judge(&mut explained, lines, context);
     once(&mut explained);

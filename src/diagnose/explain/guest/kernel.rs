@@ -47,8 +47,11 @@ fn shape(line: &str) -> Shape {
         let inside = text.trim_start_matches(|c: char| c == '<' || c == '>' || c.is_ascii_digit());
         let stamp =
             inside.strip_prefix('[').and_then(|rest| rest.split_once(']')).map_or("", |(stamp, _)| stamp.trim());
+        // Seconds since the boot; UCX and others write those since 1970 in the same form.
         let seconds = stamp.split_once('.').is_some_and(|(whole, part)| {
-            part.len() == 6 && whole.bytes().chain(part.bytes()).all(|byte| byte.is_ascii_digit())
+            part.len() == 6
+                && (1..=9).contains(&whole.len())
+                && whole.bytes().chain(part.bytes()).all(|byte| byte.is_ascii_digit())
         });
         // `[Sat Nov 29 19:24:11 2025]`
         let written =

@@ -51,10 +51,7 @@ struct Output<'a> {
 
 impl<'a> Output<'a> {
     fn of(part: &'a Part<'_>, several: bool) -> Self {
-        let lines = part
-            .lines
-            .iter()
-            .map(|(number, line)| Words { number: *number, text: line.trim_start_matches('\u{feff}').trim() });
+        let lines = part.lines.iter().map(|(number, line)| Words { number: *number, text: line.trim() });
         Self {
             host: part.host.as_deref().filter(|_| several),
             command: part.command.as_ref().map_or("", |(_, command)| command),
@@ -75,8 +72,9 @@ impl<'a> Output<'a> {
 pub(super) fn read(explained: &mut Explained, lines: &[Line<'_>]) {
     let own: Vec<Line<'_>> = lines
         .iter()
+        .map(|(number, line)| (*number, line.trim_start_matches('\u{feff}')))
         .filter(|(_, line)| !line.is_empty() && !is_of_host(line))
-        .map(|(number, line)| (*number, Cow::Borrowed(&**line)))
+        .map(|(number, line)| (number, Cow::Borrowed(line)))
         .collect();
     if own.is_empty() {
         return;

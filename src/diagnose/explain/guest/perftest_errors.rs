@@ -20,9 +20,6 @@ pub(super) const SAID_BY: &[Said] = &[
         with: &[&[
             "Unable to init the socket connection",
             "Unable to open file descriptor for socket connection",
-            "ib_write_",
-            "ib_read_",
-            "ib_send_",
             ":18515",
         ]],
         kind: Kind::Perftest,

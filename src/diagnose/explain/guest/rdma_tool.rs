@@ -55,19 +55,12 @@ pub(super) fn read(explained: &mut Explained, output: &Output<'_>, ports: &mut P
             json(explained, output, ports, words);
             continue;
         }
-        if let Some(rest) = line.strip_prefix("link ") {
+        // Lines that were glued together are several.
+        let pieces = pieces(line);
+        if !pieces.is_empty() {
             counters.end(explained, output);
-            let mut tokens = rest.split_whitespace();
-            let Some(name) = tokens.next().filter(|name| is_port(name)) else { continue };
-            let keys: Vec<(&str, &str)> = pairs(rest);
-            let has = |key: &str| keys.iter().any(|(known, _)| *known == key);
-            if has("lqpn") || has("cm-idn") {
-                queue_pair(explained, output, ports, name, &keys, words);
-            } else if has("state") {
-                link(explained, output, ports, name, &keys, words);
-            } else {
-                counters.begin(name, words);
-                counters.go_on(tokens, words.number);
+            for piece in pieces {
+                one(explained, output, ports, &mut counters, &Words { number: words.number, text: piece });
             }
             continue;
         }
@@ -103,6 +96,41 @@ pub(super) fn read(explained: &mut Explained, output: &Output<'_>, ports: &mut P
         }
     }
     counters.end(explained, output);
+}
+
+/// The pieces of a line of which each begins with `link` and a port; nothing if it does not begin so.
+fn pieces(line: &str) -> Vec<&str> {
+    let begins = |at: &usize| line[*at..].split_whitespace().nth(1).is_some_and(is_port);
+    let mut starts: Vec<usize> = line.match_indices("link ").map(|(at, _)| at).take(1_000).filter(begins).collect();
+    if starts.first() != Some(&0) {
+        return Vec::new();
+    }
+    starts.push(line.len());
+    starts.windows(2).map(|two| line[two[0]..two[1]].trim_end()).collect()
+}
+
+/// A link, a queue pair, or the begin of counters.
+fn one<'a>(
+    explained: &mut Explained,
+    output: &Output<'_>,
+    ports: &mut Ports,
+    counters: &mut Counters<'a>,
+    words: &Words<'a>,
+) {
+    let rest = words.text.strip_prefix("link ").unwrap_or_default();
+    let mut tokens = rest.split_whitespace();
+    let Some(name) = tokens.next() else { return };
+    let keys: Vec<(&str, &str)> = pairs(rest);
+    let has = |key: &str| keys.iter().any(|(known, _)| *known == key);
+    counters.end(explained, output);
+    if has("lqpn") || has("cm-idn") {
+        queue_pair(explained, output, ports, name, &keys, words);
+    } else if has("state") {
+        link(explained, output, ports, name, &keys, words);
+    } else {
+        counters.begin(name, words);
+        counters.go_on(tokens, words.number);
+    }
 }
 
 /// `0: mlx5_0: pd 1 cq 1` and `1/1: mlx5_0/1: state ...`.

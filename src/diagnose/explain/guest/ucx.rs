@@ -12,8 +12,8 @@ const NO_DEVICES: &str = "no usable transports/devices (asked";
 
 pub(super) const SAID_BY: &[Said] = &[
     Said {
-        words: &["UD endpoint", "ud_ep.c"],
-        with: &[&["unhandled timeout error"]],
+        words: &["unhandled timeout error"],
+        with: &[&["UD endpoint", "ud_ep.c"]],
         kind: Kind::Ucx,
         check: "guest.no-answer",
         subject: "UCX",

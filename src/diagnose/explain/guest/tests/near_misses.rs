@@ -221,18 +221,26 @@ const NEAR: &[(&str, &str, &str, &str)] = &[
 
 #[test]
 fn each_conclusion_has_a_near_miss_that_does_not_get_it() {
+    let mut wrong = Vec::new();
     for (check, text, from, to) in NEAR {
         assert!(text.contains(from), "{from} in {text}");
-        let found = of(text);
-        assert!(checks(&found).contains(check), "no {check} in {:?}:\n{text}", checks(&found));
+        let graver = |text: &str, than: Option<Status>| {
+            let found = of(text).findings;
+            let own = found.iter().filter(|finding| finding.check == *check);
+            own.map(|finding| finding.status)
+                .find(|status| than.is_none_or(|than| than == Status::Info || *status != Status::Info))
+        };
+        let Some(status) = graver(text, None) else {
+            wrong.push(format!("no {check} in {:?}: {text}", checks(&of(text))));
+            continue;
+        };
         let near = text.replace(from, to);
-        let found = of(&near);
-        let same = found.findings.iter().filter(|finding| finding.check == *check && finding.status != Status::Info);
-        let infos = found.findings.iter().filter(|finding| finding.check == *check && finding.status == Status::Info);
-        let was_info =
-            of(text).findings.iter().any(|finding| finding.check == *check && finding.status == Status::Info);
-        assert_eq!((same.count(), if was_info { infos.count() } else { 0 }), (0, 0), "{check} in\n{near}");
+        // Where the finding is more than news, news may be left.
+        if graver(&near, Some(status)).is_some() {
+            wrong.push(format!("{check} in {near}"));
+        }
     }
+    assert_eq!(wrong, Vec::<String>::new());
 }
 
 /// Two hosts whose ports do not fit; the same with ports that do.
@@ -321,7 +329,9 @@ fn is_plain(text: &str) -> bool {
 /// Whatever becomes of the texts, what is told stays bounded and plain, and lines stay those of the text.
 fn assert_bounded(text: &str) -> Result<(), TestCaseError> {
     let explained = of(text);
-    let lines = u32::try_from(text.lines().count().max(1)).unwrap_or(u32::MAX);
+    // A carriage return that stands alone ends a line, too.
+    let text_lines = text.replace("\r\n", "\n").replace('\r', "\n").lines().count().max(1);
+    let lines = u32::try_from(text_lines).unwrap_or(u32::MAX);
     for fact in &explained.facts {
         prop_assert!(fact.line <= lines && is_plain(fact.name.as_str()), "{fact:?}");
     }

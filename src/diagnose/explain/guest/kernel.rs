@@ -257,7 +257,7 @@ fn gpus<'a, I: Iterator<Item = (u32, &'a str)>>(
     let failed = with(&["RmInitAdapter failed", "rm_init_adapter failed"]);
     // What lspci says in the same text is told already.
     let told = explained.findings.iter().any(|finding| finding.check == "vm.bar-unassigned");
-    if !(regions.is_empty() && failed.is_empty()) && !told {
+    if !(told || regions.is_empty() && failed.is_empty()) {
         let finding = if regions.is_empty() {
             Finding::new(
                 "gpu.bar-unassigned",
@@ -319,7 +319,9 @@ fn drivers<'a, I: Iterator<Item = (u32, &'a str)>>(
     let texts: Vec<&str> = messages.iter().map(|message| message.text.as_str()).collect();
     let mut groups: BTreeMap<String, Vec<&Message>> = BTreeMap::new();
     for (at, message) in messages.iter().enumerate() {
+        // What the NVIDIA driver says is told above.
         if message.is_error
+            && !message.text.starts_with("NVRM")
             && kernel::is_of_rdma(&message.text)
             && !kernel::is_settled(&message.text, texts[at + 1..].iter().copied())
         {

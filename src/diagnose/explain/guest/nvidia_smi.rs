@@ -156,6 +156,8 @@ struct Query {
     gpu: String,
     /// `generation` or `width`, while its block is read.
     block: &'static str,
+    /// Its keys so far: one that comes again is of another block.
+    seen: Vec<String>,
     widths: Vec<(String, Option<u32>, Option<u32>, u32)>,
 }
 
@@ -174,6 +176,7 @@ impl Query {
                     "Link Width" => "width",
                     _ => "info",
                 };
+                self.seen.clear();
                 if line == "GPU Link Info" {
                     explained.is(Kind::NvidiaSmi);
                 }
@@ -182,18 +185,17 @@ impl Query {
             "vGPU Software Licensed Product" => explained.is(Kind::NvidiaSmi),
             _ => {}
         }
-        let Some((key, value)) = pair(line) else {
-            if !matches!(self.block, "info") {
-                self.block = "";
-            }
-            return;
-        };
+        let Some((key, value)) = pair(line) else { return };
         if !explained.kinds.contains(&Kind::NvidiaSmi) && !asked {
             return;
         }
         let owner = output.owner(if self.gpu.is_empty() { "gpu" } else { &self.gpu });
         if matches!(self.block, "generation" | "width") {
-            if matches!(key, "Max" | "Current" | "Device Current" | "Device Max" | "Host Max") {
+            let is_own = matches!(key, "Max" | "Current" | "Device Current" | "Device Max" | "Host Max");
+            if is_own && self.seen.iter().any(|seen| seen == key) {
+                self.block = "";
+            } else if is_own {
+                self.seen.push(key.to_owned());
                 let name = format!("{owner}.link-{}-{}", self.block, key.to_lowercase().replace(' ', "-"));
                 explained.fact(words.number, &name, word(value), None);
                 if self.block == "width" && matches!(key, "Max" | "Current") {
@@ -201,7 +203,6 @@ impl Query {
                 }
                 return;
             }
-            self.block = "";
         }
         if !KEYS.contains(&key) {
             return;
@@ -215,7 +216,7 @@ impl Query {
         match key {
             "License Status" if value.starts_with("Unlicensed") => unlicensed(explained, &owner, words),
             "HW Slowdown" | "HW Thermal Slowdown" | "HW Power Brake Slowdown" if value == "Active" => {
-                slowed(explained, &owner, key, words)
+                slowed(explained, &owner, key, words);
             }
             "Remapping Failure Occurred" | "Reset Required" if value == "Yes" => broken(explained, &owner, key, words),
             _ => {}
@@ -354,7 +355,7 @@ fn is_peer(name: &str) -> bool {
     numbered("GPU") || numbered("NIC") || (name.starts_with("mlx") && name.len() < 24)
 }
 
-/// The titles of `topo -m`: GPU0 to GPUn and the affinities.
+/// The titles of `topo -m`: the GPUs and the affinities.
 fn is_topology(line: &str) -> bool {
     line.contains("GPU0") && line.contains("CPU Affinity") && !line.contains(": ")
 }

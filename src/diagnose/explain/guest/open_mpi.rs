@@ -7,7 +7,8 @@ use crate::diagnose::explain::{Explained, Kind};
 use crate::diagnose::finding::Confidence::{Likely, Possible};
 use crate::diagnose::finding::{Confidence, Finding, Status};
 
-const NO_UCX: &str = "Framework: pml Component: ucx";
+const PML: &str = "Framework: pml";
+const NO_UCX: &str = "Component: ucx";
 const CANNOT: &str = "PML ucx cannot be selected";
 const NO_COMPONENT: &str = "A requested component was not found, or was unable to be opened";
 const NO_SCHEMES: &str = "No OpenFabrics connection schemes reported that they were able to be";
@@ -42,7 +43,7 @@ pub(super) const SAID_BY: &[Said] = &[
         ..SAID
     },
     Said {
-        words: &["No preset parameters were found for the device that Open MPI detected"],
+        words: &["No preset parameters were found for the device"],
         kind: Kind::OpenMpi,
         check: "mpi.openib-noise",
         status: Status::Info,
@@ -76,7 +77,7 @@ pub(super) const SAID_BY: &[Said] = &[
     },
     Said {
         words: &[NO_COMPONENT],
-        with: &[&[NO_UCX]],
+        with: &[&[PML], &[NO_UCX]],
         kind: Kind::OpenMpi,
         check: "mpi.pml",
         subject: "pml ucx",

@@ -203,11 +203,8 @@ fn row(explained: &mut Explained, test: &mut Test, prefix: &str, columns: &[&str
     let cells: Vec<(&str, f64)> =
         columns.iter().zip(figures.map_while(|figure| figure)).map(|(title, figure)| (*title, figure)).collect();
     let of = |title: &str| cells.iter().find(|(known, _)| *known == title).map(|(_, figure)| *figure);
-    let Some(octets) =
-        of("#bytes").filter(|octets| octets.fract() == 0.0 && *octets < 1e12).map(|octets| octets as u64)
-    else {
-        return;
-    };
+    // The sizes are whole numbers.
+    let Some(octets) = words.text.split_whitespace().next().and_then(|cell| cell.parse::<u64>().ok()) else { return };
     let name = format!("{prefix}.{octets} octets");
     if let (Some(average), Some(unit)) = (of("BW average"), test.unit) {
         explained.fact(words.number, &format!("{name}.average"), text(&rate(average, unit)), None);

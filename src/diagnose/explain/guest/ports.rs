@@ -59,12 +59,19 @@ impl Adapter {
     }
 }
 
+/// The host, where several are in the text, and the name.
+type Key = (String, String);
+
+/// What ports have in common that are told together: state, physical state, whether no subnet manager is there, whose they
+/// are, whether they are used.
+type Group = (String, String, bool, u8, bool);
+
 /// All ports, by the part of the text and their name.
 #[derive(Debug, Default)]
 pub(super) struct Ports {
-    ports: BTreeMap<(String, String), Port>,
+    all: BTreeMap<Key, Port>,
     /// Ports that programs have queue pairs on.
-    used: Vec<(String, String)>,
+    used: Vec<Key>,
     /// Lines that say that there is no device.
     none: Vec<(u32, String)>,
 }
@@ -72,7 +79,7 @@ pub(super) struct Ports {
 impl Ports {
     /// What is known of a port so far. `name` is `mlx5_0/1`.
     pub(super) fn port(&mut self, host: Option<&str>, name: &str) -> &mut Port {
-        let port = self.ports.entry((host.unwrap_or_default().to_owned(), name.to_owned())).or_default();
+        let port = self.all.entry((host.unwrap_or_default().to_owned(), name.to_owned())).or_default();
         if port.adapter == Adapter::Unclear {
             port.adapter = Adapter::of_name(name.split('/').next().unwrap_or_default());
         }
@@ -112,14 +119,14 @@ impl Ports {
         self.missing(explained);
     }
 
-    fn called((host, name): &(String, String)) -> String {
+    fn called((host, name): &Key) -> String {
         if host.is_empty() { name.clone() } else { format!("{host}:{name}") }
     }
 
     /// Ports that are not ACTIVE, together where they are so for the same reason.
     fn not_active(&self, explained: &mut Explained) {
-        let mut groups: BTreeMap<(String, String, bool, u8, bool), Vec<(&(String, String), &Port)>> = BTreeMap::new();
-        for (key, port) in &self.ports {
+        let mut groups: BTreeMap<Group, Vec<(&Key, &Port)>> = BTreeMap::new();
+        for (key, port) in &self.all {
             if matches!(port.state.as_str(), "" | "ACTIVE" | "ACTIVE_DEFER" | "NOP") || port.waits_for_manager() {
                 continue;
             }
@@ -141,7 +148,7 @@ impl Ports {
                 );
             }
             // Beside ports that work, one that is down may be one that nobody uses.
-            let others = self.ports.values().any(|port| port.state == "ACTIVE");
+            let others = self.all.values().any(|port| port.state == "ACTIVE");
             let (status, confidence) = match (used, others && !no_manager) {
                 (true, _) => (Status::Fail, Confidence::Proved),
                 (false, true) => (Status::Info, Confidence::Likely),
@@ -173,7 +180,7 @@ impl Ports {
 
     /// InfiniBand ports that wait for a subnet manager.
     fn unmanaged(&self, explained: &mut Explained) {
-        let waiting: Vec<_> = self.ports.iter().filter(|(_, port)| port.waits_for_manager()).collect();
+        let waiting: Vec<_> = self.all.iter().filter(|(_, port)| port.waits_for_manager()).collect();
         if waiting.is_empty() {
             return;
         }
@@ -197,7 +204,7 @@ impl Ports {
 
     /// RoCE ports that small interfaces hold below what they could carry.
     fn small(&self, explained: &mut Explained) {
-        for (key, port) in &self.ports {
+        for (key, port) in &self.all {
             let (Some((active, line)), Some(most)) = (port.active_mtu, port.max_mtu) else { continue };
             if port.is_infiniband || active >= most || port.adapter == Adapter::Software || port.state != "ACTIVE" {
                 continue;
@@ -219,8 +226,8 @@ impl Ports {
 
     /// Ports of two hosts with different MTUs.
     fn unlike(&self, explained: &mut Explained) {
-        let mut sizes: BTreeMap<u64, Vec<(&(String, String), u32)>> = BTreeMap::new();
-        for (key, port) in self.ports.iter().filter(|(key, port)| !key.0.is_empty() && port.state == "ACTIVE") {
+        let mut sizes: BTreeMap<u64, Vec<(&Key, u32)>> = BTreeMap::new();
+        for (key, port) in self.all.iter().filter(|(key, port)| !key.0.is_empty() && port.state == "ACTIVE") {
             if let Some((active, line)) = port.active_mtu {
                 sizes.entry(active).or_default().push((key, line));
             }
@@ -254,7 +261,7 @@ impl Ports {
         if self.none.is_empty() || is_told("guest.verbs-abi") {
             return;
         }
-        let kernel: Vec<_> = self.ports.iter().filter(|(_, port)| !port.state.is_empty()).collect();
+        let kernel: Vec<_> = self.all.iter().filter(|(_, port)| !port.state.is_empty()).collect();
         let finding = if kernel.is_empty() {
             Finding::new(
                 "guest.rdma-device",

@@ -152,15 +152,14 @@ pub(super) fn read(explained: &mut Explained, output: &Output<'_>) {
     for words in &output.lines {
         let (line, number) = (words.text, words.number);
         // A log begins with a time or a node in brackets, or with where it comes from.
-        if line.contains("UCX  ") || line.contains(" UCX ") {
-            if ["UCX  WARN", "UCX  ERROR", "UCX  INFO", "UCX  DIAG", "UCX  FATAL", "UCX  DEBUG"]
+        if line.contains("UCX  ")
+            && ["UCX  WARN", "UCX  ERROR", "UCX  INFO", "UCX  DIAG", "UCX  FATAL", "UCX  DEBUG"]
                 .iter()
                 .any(|mark| line.contains(mark))
-            {
-                explained.is(Kind::Ucx);
-                missing.read(explained, line, number);
-                refused(explained, line, number);
-            }
+        {
+            explained.is(Kind::Ucx);
+            missing.read(explained, line, number);
+            refused(explained, line, number);
         }
         if line.contains(RETRIES) {
             explained.is(Kind::Ucx);
@@ -175,7 +174,7 @@ pub(super) fn read(explained: &mut Explained, output: &Output<'_>) {
         let Some(rest) = line.strip_prefix('#').map(str::trim) else { continue };
         match pair(rest) {
             Some(("Library version" | "Version", version)) if !version.is_empty() => {
-                version_of(explained, output, version, number)
+                version_of(explained, output, version, number);
             }
             Some(("Transport", name)) if is_name(name) => {
                 explained.is(Kind::Ucx);

@@ -39,8 +39,11 @@ fn fact(explained: &Explained, name: &str) -> String {
     }
 }
 
+type Public = (&'static str, &'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
+type Captured = (&'static str, &'static str, &'static [&'static str], &'static [&'static str]);
+
 /// Each public input of a guest: name, text, what it is, what is found, and words that must be said.
-const PUBLIC: &[(&str, &str, &[&str], &[&str], &[&str])] = &[
+const PUBLIC: &[Public] = &[
     (
         "01",
         fixture!("public/01-ibv_devinfo-v-pvrdma.txt"),
@@ -240,7 +243,7 @@ const PUBLIC: &[(&str, &str, &[&str], &[&str], &[&str])] = &[
 ];
 
 /// Captures of real guests.
-const CAPTURED: &[(&str, &str, &[&str], &[&str])] = &[
+const CAPTURED: &[Captured] = &[
     ("rdma link", fixture!("pvrdma-guest/02-rdma-d-link-show.txt"), &["rdma"], &[]),
     ("rdma link, JSON", fixture!("pvrdma-guest/03-rdma-j-d-link-show.txt"), &["rdma"], &[]),
     ("rdma dev", fixture!("pvrdma-guest/04-rdma-d-dev-show.txt"), &["rdma"], &[]),
@@ -428,12 +431,47 @@ fn renamed_hosts_other_times_line_ends_and_blank_lines_change_nothing() {
             ("behind a BOM", format!("\u{feff}{moved}")),
             ("between blank lines", format!("\n\n{moved}\n\n")),
             ("blank lines within", moved.replace('\n', "\n\n")),
-            ("indented", moved.lines().map(|line| format!("    {line}\n")).collect()),
+            ("indented", moved.lines().flat_map(|line| ["    ", line, "\n"]).collect()),
             ("wrapped at 72", broken(&moved)),
         ] {
             // What a terminal wrapped is read unwrapped, as far as its widest line tells where.
             if checks(&of(&changed)) != *findings {
                 wrong.push(format!("{name}, {how}: {:?}", checks(&of(&changed))));
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+/// Two outputs of which lines alternate, as programs write that share a terminal. Prompts in one of them, and messages
+/// over several lines of the kernel, cannot be told apart then.
+#[test]
+fn outputs_that_are_interleaved_keep_their_conclusions() {
+    let alone: Vec<_> = PUBLIC
+        .iter()
+        .filter(|(name, ..)| !["21", "36", "63", "76", "78", "116", "118", "26"].contains(name))
+        .map(|(name, text, _, findings, _)| (name, text, findings))
+        .collect();
+    let mut wrong = Vec::new();
+    for (at, (one, first, ones)) in alone.iter().enumerate() {
+        for (other, second, others) in [1, 5].map(|step| &alone[(at + step) % alone.len()]) {
+            let mut text = String::new();
+            let (mut left, mut right) = (first.lines(), second.lines());
+            loop {
+                let both = [left.next(), right.next()];
+                if both == [None, None] {
+                    break;
+                }
+                text.extend(both.into_iter().flatten().flat_map(|line| [line, "\n"]));
+            }
+            let mut wanted: Vec<&str> = ones.iter().chain(others.iter()).copied().collect();
+            wanted.sort_unstable();
+            wanted.dedup();
+            let explained = of(&text);
+            let mut found = checks(&explained);
+            found.dedup();
+            if found != wanted {
+                wrong.push(format!("{one} and {other}: {found:?} in place of {wanted:?}"));
             }
         }
     }

@@ -427,15 +427,18 @@ fn explain_takes_files_and_a_pipe_and_says_what_it_could_not_use() {
     let problem = document["inputs"][0]["problem"].as_str().unwrap_or_default();
     assert_eq!((status, document["inputs"][0]["kinds"][0].as_str()), (3, Some("vim-cmd")));
     assert!(problem.contains("nested too deep"), "{problem}");
-    // A prompt before what guests print is no known input.
+    // A prompt alone makes no input known, and what guests print is known with it and without.
+    std::fs::write(path("prompt"), "root@node7:/# date\nMon Nov 30 16:49:14 UTC 2026\n").expect("a file");
+    let (status, out, _) = run(home.path(), &["explain", &path("prompt").display().to_string()]);
+    assert_eq!((status, out.contains("not recognised")), (3, true), "{out}");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/public");
-    for name in [
-        "116-mpirun-no-active-ports.txt",
-        "21-sysfs-traffic_class-and-mlnx_qos.txt",
-        "36-rdma_link-active-but-ibv_devinfo-abi.txt",
+    for (name, check) in [
+        ("116-mpirun-no-active-ports.txt", "guest.port-active"),
+        ("21-sysfs-traffic_class-and-mlnx_qos.txt", "guest.traffic-class"),
+        ("36-rdma_link-active-but-ibv_devinfo-abi.txt", "guest.verbs-abi"),
     ] {
         let (status, out, _) = run(home.path(), &["explain", &folder.join(name).display().to_string()]);
-        assert_eq!((status, out.contains("not recognised")), (3, true), "{name}: {out}");
+        assert_eq!((status, out.contains(check)), (0, true), "{name}: {out}");
     }
 
     let mut child = program(home.path(), &["explain"])

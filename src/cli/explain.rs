@@ -149,7 +149,7 @@ fn of_bytes(path: String, bytes: &[u8], cut: bool) -> Input {
     let problems: Vec<String> = unknown.into_iter().chain(cut).chain(holes).chain(not_read).collect();
     let mut input = Input::without(path, String::new());
     input.problem = (!problems.is_empty()).then(|| problems.join("; "));
-    input.is_log = kinds.iter().any(|kind| matches!(kind, Kind::VmwareLog | Kind::VmkernelLog));
+    input.is_log = kinds.iter().any(|kind| kind.has_messages());
     input.kinds = kinds.into_iter().map(Kind::name).collect();
     input.next = next;
     for fact in facts {

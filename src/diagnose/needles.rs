@@ -8,19 +8,19 @@ const HEAD: usize = 3;
 /// So many hashes of such bytes there are.
 const HASHES: usize = 1 << 15;
 
-/// The words, each with the group it stands for.
+/// The words, each with the group it stands for: a byte, or more where there are more groups.
 #[derive(Clone, Debug)]
-pub(crate) struct Needles {
+pub(crate) struct Needles<G = u8> {
     /// Words in small letters, sorted by the hash of their first bytes.
-    words: Vec<(usize, Vec<u8>, u8)>,
+    words: Vec<(usize, Vec<u8>, G)>,
     /// Which hashes a word has.
     heads: Vec<bool>,
 }
 
-impl Needles {
+impl<G: Copy + Ord> Needles<G> {
     /// Words of at least three bytes with their groups. Shorter words are left out.
-    pub(crate) fn new(words: impl IntoIterator<Item = (impl AsRef<str>, u8)>) -> Self {
-        let mut words: Vec<(usize, Vec<u8>, u8)> = words
+    pub(crate) fn new(words: impl IntoIterator<Item = (impl AsRef<str>, G)>) -> Self {
+        let mut words: Vec<(usize, Vec<u8>, G)> = words
             .into_iter()
             .map(|(word, group)| (word.as_ref().to_ascii_lowercase().into_bytes(), group))
             .filter_map(|(word, group)| Some((word.get(..HEAD)?.iter().copied().fold(0, next), word, group)))
@@ -34,7 +34,7 @@ impl Needles {
     }
 
     /// Calls `found` with the group of each word in the text and its place, in bytes.
-    pub(crate) fn each(&self, text: &[u8], mut found: impl FnMut(u8, Range<usize>)) {
+    pub(crate) fn each(&self, text: &[u8], mut found: impl FnMut(G, Range<usize>)) {
         let mut hash = 0;
         for (last, byte) in text.iter().enumerate() {
             hash = next(hash, *byte);
@@ -51,7 +51,9 @@ impl Needles {
             }
         }
     }
+}
 
+impl Needles {
     /// The groups of which a word stands in the text, a bit for each; for groups below 64.
     pub(crate) fn groups(&self, text: &str) -> u64 {
         let mut groups = 0;
@@ -72,7 +74,7 @@ mod tests {
 
     #[test]
     fn all_words_are_found_whatever_their_case() {
-        let needles = Needles::new([("vmw_pvrdma", 0), ("PCIe", 1), ("pci", 2), ("::1", 3), ("ab", 4)]);
+        let needles = Needles::<u8>::new([("vmw_pvrdma", 0), ("PCIe", 1), ("pci", 2), ("::1", 3), ("ab", 4)]);
         assert_eq!(needles.groups("a PCIE link"), 0b110);
         assert_eq!(needles.groups("VMW_PVRDMA at ::1"), 0b1001);
         assert_eq!(needles.groups("ab pc"), 0, "a word of two bytes is left out");
@@ -85,7 +87,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn a_word_is_found_if_it_is_contained(text in "[a-dA-D_ \u{e4}]{0,40}", words in proptest::collection::vec("[a-d_]{3,5}", 1..6)) {
-            let needles = Needles::new(words.iter().zip(0_u8..));
+            let needles = Needles::<u8>::new(words.iter().zip(0_u8..));
             let lower = text.to_ascii_lowercase();
             for (word, group) in words.iter().zip(0_u8..) {
                 proptest::prop_assert_eq!(needles.groups(&text) >> group & 1 == 1, lower.contains(word));

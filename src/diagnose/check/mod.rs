@@ -9,6 +9,7 @@ mod gpu;
 mod guest;
 mod host;
 mod judged;
+pub(in crate::diagnose) mod kernel;
 mod mpi;
 mod scene;
 mod sight;

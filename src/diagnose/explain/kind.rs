@@ -52,6 +52,34 @@ pub enum Kind {
     Switch(SwitchSystem),
     /// A command of a physical switch, of which nothing tells the system.
     SwitchCommand,
+    /// Kernel messages of a guest.
+    KernelLog,
+    /// The journal or the syslog of a guest.
+    Journal,
+    /// Tests of perftest, or what they say when they fail.
+    Perftest,
+    /// Output of `ibv_devinfo` or `ibv_devices`, or what the verbs library says.
+    IbvDevinfo,
+    /// Output of ibstat.
+    Ibstat,
+    /// Output of `rdma` of iproute2.
+    RdmaTool,
+    /// A GID table as `show_gids` prints it.
+    ShowGids,
+    /// Output of `mlnx_qos`.
+    MlnxQos,
+    /// Output of ethtool.
+    Ethtool,
+    /// Output of lspci.
+    Lspci,
+    /// Output of nvidia-smi.
+    NvidiaSmi,
+    /// Output of UCX.
+    Ucx,
+    /// Output of Open MPI.
+    OpenMpi,
+    /// Output of NCCL.
+    Nccl,
     /// A snapshot of this program.
     Snapshot,
     /// What the script of this program's `collector` saved.
@@ -90,6 +118,20 @@ impl Kind {
             Self::Esxtop => "esxtop",
             Self::Switch(system) => system.name(),
             Self::SwitchCommand => "switch",
+            Self::KernelLog => "dmesg",
+            Self::Journal => "journal",
+            Self::Perftest => "perftest",
+            Self::IbvDevinfo => "ibv_devinfo",
+            Self::Ibstat => "ibstat",
+            Self::RdmaTool => "rdma",
+            Self::ShowGids => "show_gids",
+            Self::MlnxQos => "mlnx_qos",
+            Self::Ethtool => "ethtool",
+            Self::Lspci => "lspci",
+            Self::NvidiaSmi => "nvidia-smi",
+            Self::Ucx => "ucx",
+            Self::OpenMpi => "open-mpi",
+            Self::Nccl => "nccl",
             Self::Snapshot => "rdmascope-snapshot",
             Self::Archive => "rdmascope-archive",
             Self::Collector => "rdmascope-collector",
@@ -98,13 +140,21 @@ impl Kind {
             Self::Text => "text",
         }
     }
+
+    /// True for logs: nobody knows all messages of one.
+    pub fn has_messages(self) -> bool {
+        use Kind::{Journal, KernelLog, Nccl, OpenMpi, Ucx, VmkernelLog, VmwareLog};
+        matches!(self, VmwareLog | VmkernelLog | KernelLog | Journal | Ucx | OpenMpi | Nccl)
+    }
 }
 
 /// All that is known, in words for people; help and refusals list it.
 pub const KNOWN: &str = "vmware.log and vmkernel.log; what was said when a VM did not start; VMX and VMSD files; output of esxcli, localcli, \
                          esxcfg-* and vim-cmd, with or without the command; local.sh, other scripts and command lines; esx.conf; boot \
                          arguments; parameters of driver modules; tables of advanced settings; net-dvs, vsish, esxtop \
-                         -b; output of switches (Arista EOS, Cisco NX-OS, Cumulus Linux, Onyx, SONiC); files of rdmascope itself";
+                         -b; output of switches (Arista EOS, Cisco NX-OS, Cumulus Linux, Onyx, SONiC); dmesg and the journal of \
+                         guests; output of perftest, ibv_devinfo, ibstat, rdma, show_gids, mlnx_qos, ethtool, lspci, nvidia-smi, \
+                         UCX, Open MPI and NCCL; files of rdmascope itself";
 
 /// The script that a text is, if it is one.
 pub(super) fn script(path: &str, lines: &[Line<'_>]) -> Option<Kind> {

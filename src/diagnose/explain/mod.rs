@@ -6,6 +6,7 @@
 mod arguments;
 mod cleaned;
 mod esxi;
+mod guest;
 mod hidden;
 mod host;
 mod host_lines;
@@ -282,6 +283,7 @@ fn explain_lines(path: &str, bytes: Option<&[u8]>, lines: &[Line<'_>], host: Opt
     let mut shell = Shell::default();
     let switches = read_parts(&mut explained, bytes, lines, script, host, &mut shell);
     logs::read(&mut explained, lines);
+    guest::read(&mut explained, lines);
     host::conclude(&mut explained, lines, &switches.iter().map(|said| said.line).collect());
     switch::conclude(&mut explained, &switches);
     judge(&mut explained, lines, context);

@@ -30,7 +30,11 @@ fn squeeze(line: &str, into: &mut String) {
 
 /// Calls `found` with the group of each word found, the line in which it begins, and what stands behind it: at most some
 /// hundred bytes, without blanks and in small letters.
-pub(super) fn each(lines: &[(u32, Cow<'_, str>)], needles: &Needles, mut found: impl FnMut(u8, u32, &str)) {
+pub(super) fn each<G: Copy + Ord>(
+    lines: &[(u32, Cow<'_, str>)],
+    needles: &Needles<G>,
+    mut found: impl FnMut(G, u32, &str),
+) {
     let mut text = String::new();
     // Where each line begins in `text`, and its number.
     let mut starts: Vec<(usize, u32)> = Vec::new();
@@ -73,7 +77,7 @@ mod tests {
     /// Words at any place of a text of several pieces are found once, in their line.
     #[test]
     fn words_across_lines_and_pieces_are_found_once() {
-        let needles = Needles::new([(squeezed("exceeds the *limit* ("), 0)]);
+        let needles = Needles::<u8>::new([(squeezed("exceeds the *limit* ("), 0)]);
         for filler in [1, 7, 63, 1023, 4096] {
             let mut lines: Vec<(u32, Cow<'_, str>)> = Vec::new();
             let mut expected = Vec::new();

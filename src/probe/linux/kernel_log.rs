@@ -10,7 +10,7 @@ use crate::probe::privilege::Needs;
 use crate::probe::{Keep, Pace, Probe, Read, Rhythm, Source, Word};
 
 /// A message matters if it holds one of these.
-const MATTERS: &[&str] = &[
+pub const MATTERS: &[&str] = &[
     "vmw_pvrdma",
     "vmxnet3",
     "vmw_balloon",
@@ -146,10 +146,37 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     facts
 }
 
+/// A message of a saved log, joined from its lines, with what it means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explained {
+    /// Its first line and its last one.
+    pub lines: (u32, u32),
+    /// Its words, without what the log puts before them.
+    pub text: String,
+    /// True if something does not work.
+    pub is_error: bool,
+    /// What it means, if that is known.
+    pub meaning: Option<String>,
+}
+
+/// What the messages of a saved log mean that matter: of dmesg, of the journal, of syslog.
+pub fn explained<'a>(lines: impl Iterator<Item = (u32, &'a str)>) -> Vec<Explained> {
+    let explained = |message: Message| {
+        let (severity, meaning) = kernel_meaning::explain(&message.text);
+        let is_error = severity == Severity::Error;
+        Explained { lines: (message.line, message.until), text: message.text, is_error, meaning }
+    };
+    without_repetition(gathered(lines)).into_iter().map(explained).collect()
+}
+
 /// All messages that matter, in order.
 fn messages(observation: &Observation) -> Vec<Message> {
+    gathered(observation.lines())
+}
+
+fn gathered<'a>(lines: impl Iterator<Item = (u32, &'a str)>) -> Vec<Message> {
     let mut messages: Vec<Message> = Vec::new();
-    for (line, raw) in observation.lines() {
+    for (line, raw) in lines {
         let (stamp, text) = split_stamp(raw);
         if text.is_empty() {
             continue;

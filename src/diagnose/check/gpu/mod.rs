@@ -7,7 +7,7 @@ mod fell_off_bus;
 mod gpus;
 mod pcie_link;
 mod peer_memory;
-mod xid;
+pub(super) mod xid;
 
 use super::Check;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::gpus::{Message, and_the_others, called, messages, with_gpu};
 use crate::diagnose::check::{Check, Exhibit, Judged, Scene, Source};
-use crate::diagnose::finding::Confidence;
+use crate::diagnose::finding::{Confidence, Status};
 use crate::diagnose::remedy::{Cure, Risk, Step};
 use crate::fabric::{Attribute, EntityId, TargetId};
 
@@ -47,6 +47,16 @@ fn class(number: u64) -> Class {
         Class::Fault
     } else {
         Class::Notice
+    }
+}
+
+/// How a number is judged.
+pub fn status(number: u64, is_switch: bool) -> Status {
+    match class(number) {
+        _ if is_switch => Status::Fail,
+        Class::Fault => Status::Fail,
+        Class::Notice => Status::Warn,
+        Class::Application => Status::Info,
     }
 }
 
@@ -146,7 +156,6 @@ mod tests {
     use super::super::gpus::testing::{LOG, guest, unreadable, with_log};
     use super::*;
     use crate::diagnose::check::testing::Samples;
-    use crate::diagnose::finding::Status;
 
     pub const SAMPLES: Samples =
         Samples { says: Status::Fail, trouble: || with(GSP), healthy: guest, unclear: unreadable };

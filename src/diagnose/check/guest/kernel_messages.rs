@@ -91,8 +91,8 @@ fn judge_guest(scene: &Scene<'_>, guest: &TargetId) -> Vec<Judged> {
         .collect();
     let mut groups: BTreeMap<String, Vec<&Message<'_>>> = BTreeMap::new();
     for (at, message) in messages.iter().enumerate() {
-        let is_ours = message.severity == "error" && ABOUT.iter().any(|words| message.text.contains(words));
-        if is_ours && !is_settled(message, &messages[at + 1..]) {
+        let later = messages[at + 1..].iter().map(|message| message.text);
+        if message.severity == "error" && is_ours(message.text) && !is_settled(message.text, later) {
             let meaning = scene.text(&message.id, Attribute::Meaning).unwrap_or(message.text);
             groups.entry(meaning.to_owned()).or_default().push(message);
         }
@@ -107,14 +107,24 @@ fn judge_guest(scene: &Scene<'_>, guest: &TargetId) -> Vec<Judged> {
     groups.iter().map(|(meaning, messages)| judge_group(scene, guest, meaning, messages)).collect()
 }
 
+/// True for a message of a driver that this layer is about.
+pub fn is_ours(text: &str) -> bool {
+    ABOUT.iter().any(|words| text.contains(words))
+}
+
+/// True for a message after which a device does not work.
+pub fn is_fatal(text: &str) -> bool {
+    FATAL.iter().any(|words| text.contains(words))
+}
+
 /// True if a later message of the same driver, about the same function where one is named, says that all is well.
-fn is_settled(message: &Message<'_>, later: &[Message<'_>]) -> bool {
-    let Some((driver, words)) = GOOD.iter().find(|(driver, _)| message.text.contains(driver)) else { return false };
-    let function = function_of(message.text);
-    later.iter().any(|other| {
-        other.text.contains(driver)
-            && words.iter().any(|word| other.text.contains(word))
-            && (function.is_none() || function_of(other.text) == function)
+pub fn is_settled<'a>(text: &str, mut later: impl Iterator<Item = &'a str>) -> bool {
+    let Some((driver, words)) = GOOD.iter().find(|(driver, _)| text.contains(driver)) else { return false };
+    let function = function_of(text);
+    later.any(|other| {
+        other.contains(driver)
+            && words.iter().any(|word| other.contains(word))
+            && (function.is_none() || function_of(other) == function)
     })
 }
 
@@ -129,7 +139,7 @@ fn function_of(text: &str) -> Option<&str> {
 
 fn judge_group(scene: &Scene<'_>, guest: &TargetId, meaning: &str, messages: &[&Message<'_>]) -> Judged {
     let first = messages[0];
-    let fatal = messages.iter().any(|message| FATAL.iter().any(|words| message.text.contains(words)));
+    let fatal = messages.iter().any(|message| is_fatal(message.text));
     let subject = first.id.clone();
     let title = format!("{guest}: {}", first.text.chars().take(110).collect::<String>());
     let mut judged = if fatal {
@@ -158,7 +168,7 @@ fn judge_group(scene: &Scene<'_>, guest: &TargetId, meaning: &str, messages: &[&
 }
 
 /// Where to look next.
-fn decision(text: &str) -> &'static str {
+pub fn decision(text: &str) -> &'static str {
     if text.contains("driver needs RoCE") || text.contains("failed to activate") || text.contains("unknown response") {
         "the host of this VM: Net.PVRDMAVmknic, the RDMA device of the uplink, the ruleset pvrdma, and vmkernel.log"
     } else if text.contains("mlx5_") {

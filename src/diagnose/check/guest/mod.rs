@@ -14,7 +14,7 @@ mod gid_roce_v2;
 mod gid_table;
 mod infiniband_subnet_manager;
 mod irqbalance;
-mod kernel_messages;
+pub(super) mod kernel_messages;
 mod launcher_limits;
 mod memlock;
 mod mtu_pair;

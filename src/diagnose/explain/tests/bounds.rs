@@ -32,7 +32,9 @@ fn what_guests_print_is_no_output_of_a_host() {
         fixture!("58-show_gids-tabs-missing-version"),
     ] {
         let explained = explain("-", text.as_bytes());
-        assert!(explained.findings.is_empty() && !explained.kinds.contains(&Kind::Esxcli), "{explained:?}\n{text}");
+        let of_host = |finding: &Finding| finding.check.starts_with("host.") || finding.check.starts_with("vm");
+        assert!(!explained.findings.iter().any(of_host), "{explained:?}\n{text}");
+        assert!(explained.is_recognised() && !explained.kinds.contains(&Kind::Esxcli), "{explained:?}\n{text}");
     }
 }
 
@@ -40,9 +42,9 @@ fn what_guests_print_is_no_output_of_a_host() {
 #[test]
 fn prompts_and_sentences_are_not_recognised() {
     for text in [
-        fixture!("116-mpirun-no-active-ports"),
-        fixture!("21-sysfs-traffic_class-and-mlnx_qos"),
-        fixture!("36-rdma_link-active-but-ibv_devinfo-abi"),
+        "[user@node7 scripts]$ ./a.out\nWe have 28 processes.\nProcess 1 reporting for duty.\n",
+        "$ cat /etc/motd\nWelcome to node7, the link to RDMA is on the left\n",
+        "root@testpod1:/# date\nMon Nov 30 16:49:14 UTC 2026\n",
         "service was restored to all customers at nine\n",
         "ip addresses are handed out by the router\n",
         "cat and dog\necho of the past\nls is short\n",

@@ -248,7 +248,7 @@ const CASES: &[Case] = &[
             "2024-02-01T10:00:00.000Z In(05) vmx - PCIPassthru: Device 0000:42:00.0 barIndex 1 type 3 realaddr 0x3b800000000 size 34359738368 flags 12\n",
             "        Region 1: Memory at <unassigned> (64-bit, prefetchable)\n"
         ),
-        kinds: &["vmware.log"],
+        kinds: &["vmware.log", "lspci"],
         findings: &["vm.bar-sizes", "vm.bar-unassigned"],
         not: &[],
         says: &["32.00 GiB", "a VM with BIOS firmware"],

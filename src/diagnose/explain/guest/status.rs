@@ -219,7 +219,7 @@ mod tests {
             let found = explain("-", text.as_bytes()).findings;
             match expected {
                 Some(expected) => {
-                    assert!(found.iter().any(|finding| finding.title.contains(expected)), "{text}: {found:?}")
+                    assert!(found.iter().any(|finding| finding.title.contains(expected)), "{text}: {found:?}");
                 }
                 None => assert_eq!(found, [], "{text}"),
             }

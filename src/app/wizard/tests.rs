@@ -83,7 +83,7 @@ pub(crate) fn begin(model: &mut Model, name: &str) -> Vec<Effect> {
 /// The numbers, targets and probes of the reads that were asked for.
 fn asked_for(effects: &[Effect]) -> Vec<(u64, String, Vec<String>)> {
     let of = |effect: &Effect| match effect {
-        Effect::Change(ChangeAsked::ReadAgain { number, target, probes }) => {
+        Effect::Change(ChangeAsked::ReadAgain { number, target, probes, .. }) => {
             Some((*number, target.to_string(), probes.iter().map(ToString::to_string).collect()))
         }
         _ => None,

@@ -276,7 +276,7 @@ fn read(model: &mut Model, wanted: Wanted, unread: Unread) -> Vec<Effect> {
         let number = FIRST_READ + view.reads;
         view.reads += 1;
         walking.reading.push(Reading { number, target: target.clone(), probes: probes.clone(), since });
-        effects.push(Effect::Change(ChangeAsked::ReadAgain { number, target, probes }));
+        effects.push(Effect::Change(ChangeAsked::ReadAgain { number, target, probes, after: 0 }));
     }
     effects
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::super::machine::HostTrouble;
-use super::hosts::HCA;
+use super::hosts::{GPU, HCA};
 use super::state::State;
 
 /// An address on the PCI bus.
@@ -118,10 +118,13 @@ impl Administered {
             }
             HostTrouble::ParameterDiffers | HostTrouble::VmMoved => drop(self.modules.remove("nmlx5_rdma")),
             HostTrouble::UplinkDown => self.uplinks.clear(),
+            HostTrouble::GpuNotGiven => drop(self.given.remove(&GPU)),
             HostTrouble::TwoUplinks
             | HostTrouble::VlanMismatch
             | HostTrouble::CeeMode
             | HostTrouble::FirmwareOlder
+            | HostTrouble::GpuWindowMissing
+            | HostTrouble::GpuFarNode
             | HostTrouble::HostdDead => {}
         }
     }

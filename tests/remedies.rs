@@ -306,7 +306,7 @@ fn each<T: Sync>(cases: &[T], look: impl Fn(&T) + Sync) {
 fn every_remedy_by_commands_helps_and_its_way_back_restores_all_settings() {
     let cases: Vec<_> = CASES.iter().flat_map(|case| (1..=seeds()).map(move |seed| (case, seed))).collect();
     each(&cases, |&(&(matter, check, which, end, word), seed)| {
-        applied_and_taken_back(matter, check, which, end, word, seed)
+        applied_and_taken_back(matter, check, which, end, word, seed);
     });
 }
 

@@ -131,7 +131,9 @@ fn source(model: &Model, exhibits: &[Exhibit]) -> Option<super::super::table::Or
 }
 
 fn add(sentence: &mut String, parts: &[&str]) {
-    parts.iter().for_each(|part| sentence.push_str(part));
+    for part in parts {
+        sentence.push_str(part);
+    }
 }
 
 /// Whether a host qualifies, in a sentence.

@@ -215,8 +215,6 @@ impl Cluster {
                 troubles: Vec::new(),
             });
         }
-        const OF_GPU: [HostTrouble; 3] =
-            [HostTrouble::GpuNotGiven, HostTrouble::GpuWindowMissing, HostTrouble::GpuFarNode];
         let troubles: Vec<HostTrouble> =
             OF_GPU.into_iter().filter(|trouble| index == 0 && self.troubles[index].contains(trouble)).collect();
         let special = Vm {
@@ -243,6 +241,9 @@ impl Cluster {
         vms
     }
 }
+
+/// What is about the VM with a graphics device.
+const OF_GPU: [HostTrouble; 3] = [HostTrouble::GpuNotGiven, HostTrouble::GpuWindowMissing, HostTrouble::GpuFarNode];
 
 /// Ids of the hosts' own storage.
 const VOLUMES: [&str; 2] = ["5b645dbf-d27a664c-e76a-1402ec67d6e6", "63f0c2a1-7be1940c-52d8-0c42a17c2010"];

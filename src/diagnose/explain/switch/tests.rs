@@ -13,16 +13,16 @@ fn fact(explained: &Explained, name: &str) -> Option<State<Value>> {
     explained.facts.iter().find(|fact| fact.name.as_str() == name).map(|fact| fact.state.clone())
 }
 
-fn text(word: &str) -> Option<State<Value>> {
-    Some(State::Known(Value::Text(Text::new(word))))
+fn text(word: &str) -> State<Value> {
+    State::Known(Value::Text(Text::new(word)))
 }
 
-fn number(number: i64) -> Option<State<Value>> {
-    Some(State::Known(Value::Number(number)))
+fn number(number: i64) -> State<Value> {
+    State::Known(Value::Number(number))
 }
 
-fn flag(flag: bool) -> Option<State<Value>> {
-    Some(State::Known(Value::Flag(flag)))
+fn flag(flag: bool) -> State<Value> {
+    State::Known(Value::Flag(flag))
 }
 
 fn statuses(explained: &Explained) -> Vec<(&str, Status)> {
@@ -113,7 +113,7 @@ fn flow_control_of_each_system() {
     ] {
         let explained = of(paste);
         assert_eq!(explained.kinds, [Kind::Switch(system)], "{paste}");
-        assert_eq!(fact(&explained, &format!("{name}.pfc-enabled")), flag(enabled), "{paste}");
+        assert_eq!(fact(&explained, &format!("{name}.pfc-enabled")), Some(flag(enabled)), "{paste}");
         let lines = paste.lines().count();
         assert!(explained.facts.iter().all(|fact| fact.line > 0 && fact.line as usize <= lines));
     }
@@ -133,7 +133,7 @@ fn what_the_columns_mean_is_told() {
     );
     assert_eq!(explained.findings[0].evidence[0].line, Some(4));
     assert!(explained.findings[2].title.starts_with("Priority 3, 4 is lossless on Ethernet1/3"));
-    assert_eq!(fact(&explained, "Ethernet1/2.PFC RxPPP"), number(4_088_353));
+    assert_eq!(fact(&explained, "Ethernet1/2.PFC RxPPP"), Some(number(4_088_353)));
     let explained = of(EOS_PFC);
     let titles: Vec<&str> = explained.findings.iter().map(|finding| finding.title.as_str()).collect();
     assert_eq!(
@@ -147,7 +147,7 @@ fn what_the_columns_mean_is_told() {
     // All is well, and told so.
     let explained = of(CUMULUS_ROCE);
     assert_eq!(statuses(&explained), [("switch.pfc", Status::Pass)]);
-    assert_eq!(fact(&explained, "switch.trusted-marking"), text("pcp,dscp"));
+    assert_eq!(fact(&explained, "switch.trusted-marking"), Some(text("pcp,dscp")));
 }
 
 #[test]
@@ -162,12 +162,12 @@ fn prompts_part_commands_and_name_switches() {
         explained.kinds,
         [System::NxOs, System::Eos, System::Sonic, System::Onyx, System::Cumulus].map(Kind::Switch)
     );
-    assert_eq!(fact(&explained, "leaf1:Ethernet1/2.pfc-enabled"), flag(true));
-    assert_eq!(fact(&explained, "leaf1:Ethernet4.mtu"), number(9214));
-    assert_eq!(fact(&explained, "leaf2:Ethernet0.pfc-priorities"), text("3, 4"));
-    assert_eq!(fact(&explained, "sonic:switch.switch-model"), text("ACS-MSN3700"));
-    assert_eq!(fact(&explained, "onyx1:Ethernet1/1.pfc-enabled"), flag(true));
-    assert_eq!(fact(&explained, "leaf4:switch.pfc-enabled"), flag(true));
+    assert_eq!(fact(&explained, "leaf1:Ethernet1/2.pfc-enabled"), Some(flag(true)));
+    assert_eq!(fact(&explained, "leaf1:Ethernet4.mtu"), Some(number(9214)));
+    assert_eq!(fact(&explained, "leaf2:Ethernet0.pfc-priorities"), Some(text("3, 4")));
+    assert_eq!(fact(&explained, "sonic:switch.switch-model"), Some(text("ACS-MSN3700")));
+    assert_eq!(fact(&explained, "onyx1:Ethernet1/1.pfc-enabled"), Some(flag(true)));
+    assert_eq!(fact(&explained, "leaf4:switch.pfc-enabled"), Some(flag(true)));
     let error = explained.findings.iter().find(|finding| finding.status == Status::Fail).expect("one");
     assert!(error.title.starts_with("leaf1:Ethernet5: disabled by the switch"), "{}", error.title);
 }
@@ -214,7 +214,7 @@ fn printed_forms_are_read_too() {
                         Ethernet5 is down, line protocol is down (errdisabled)\n  Ethernet MTU 1500 bytes\n",
     );
     assert_eq!(explained.kinds, [Kind::Switch(System::Eos)]);
-    assert_eq!(fact(&explained, "Ethernet4.mtu"), number(9214));
+    assert_eq!(fact(&explained, "Ethernet4.mtu"), Some(number(9214)));
     assert_eq!(explained.findings[0].title, "Ethernet5: disabled by the switch because of an error");
     let list = "Port       Name           Status       Vlan       Duplex Speed  Type            Flags Encapsulation\n\
                 Et1        esx01 vmnic4   connected    trunk      full   100G   100GBASE-CR4\n";

@@ -128,15 +128,16 @@ fn filled(template: &str, dice: &mut Dice) -> String {
     out.push_str(pieces.next().unwrap_or_default());
     for piece in pieces {
         let (what, rest) = piece.split_at(1);
-        match what {
-            "n" => out += &dice.roll(60).to_string(),
-            "d" => out += &(1000 + dice.roll(900_000)).to_string(),
-            "x" => out += &format!("{:08x}", dice.roll(u64::from(u32::MAX))),
-            "a" => out += &format!("0000:{:02x}:{:02x}.{}", dice.roll(250), dice.roll(31), dice.roll(7)),
-            "v" => out += &format!("vmnic{}", dice.roll(8)),
-            "i" => out += &format!("192.0.2.{}", 1 + dice.roll(250)),
-            other => out += &format!("%{other}"),
-        }
+        let value = match what {
+            "n" => dice.roll(60).to_string(),
+            "d" => (1000 + dice.roll(900_000)).to_string(),
+            "x" => format!("{:08x}", dice.roll(u64::from(u32::MAX))),
+            "a" => format!("0000:{:02x}:{:02x}.{}", dice.roll(250), dice.roll(31), dice.roll(7)),
+            "v" => format!("vmnic{}", dice.roll(8)),
+            "i" => format!("192.0.2.{}", 1 + dice.roll(250)),
+            other => format!("%{other}"),
+        };
+        out.push_str(&value);
         out.push_str(rest);
     }
     out

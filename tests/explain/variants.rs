@@ -3,6 +3,7 @@
 //! line. All public inputs that are known at all are dressed in each way.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::{checks, inputs};
 use rdmascope::diagnose::explain::explain;
@@ -22,7 +23,9 @@ fn found(text: &str) -> BTreeSet<String> {
 
 fn known() -> Vec<Known> {
     let mut all = Vec::new();
-    for (name, bytes) in inputs().into_iter().filter(|(name, _)| !name.ends_with(".md")) {
+    for (name, bytes) in
+        inputs().into_iter().filter(|(name, _)| Path::new(name).extension().is_none_or(|extension| extension != "md"))
+    {
         let Ok(text) = String::from_utf8(bytes) else { continue };
         let explained = explain("-", text.as_bytes());
         if explained.is_recognised() {
@@ -64,7 +67,7 @@ fn both(one: &Known, other: &Known, text: &str) -> Option<String> {
     let is_one = one.kinds.iter().any(|kind| other.kinds.contains(kind));
     let new: Vec<_> = now
         .difference(&expected)
-        .filter(|check| !check.contains(".myth-") && !(is_one && *check == "vmx.duplicate-key"))
+        .filter(|check| !(check.contains(".myth-") || is_one && *check == "vmx.duplicate-key"))
         .collect();
     (!lost.is_empty() || !new.is_empty())
         .then(|| format!("{} and {}: lost {lost:?}, new {new:?}", one.name, other.name))

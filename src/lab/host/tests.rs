@@ -363,7 +363,7 @@ const SET: &[(&str, &str, &str, &str, &str)] = &[
         "esxcli network nic down -n vmnic2",
         "esxcli network nic list",
         "nmlx5_core  Up            Up           100000",
-        "nmlx5_core  Down          Down              0",
+        "nmlx5_core  Down          Down             0",
         "esxcli network nic up -n vmnic2",
     ),
     (

@@ -259,7 +259,8 @@ fn counters_and_sizes_are_told_with_what_they_do_not_say() {
 proptest::proptest! {
     #[test]
     fn damage_is_survived(text in crate::probe::testing::mutated_texts(&[NXOS_PFC, EOS_PFC, SONIC_PFC, ONYX_PFC, CUMULUS_ROCE, EOS_INTERFACES])) {
-        let lines = text.lines().count();
+        // A carriage return by itself ends a line, too.
+        let lines = text.split(['\n', '\r']).count();
         let explained = explain("-", text.as_bytes());
         proptest::prop_assert!(explained.facts.iter().all(|fact| fact.line as usize <= lines.max(1)));
     }

@@ -15,7 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use self::verdict::{Ailing, Settings, ailing};
+use super::condition;
 use super::connection::Connection;
+use super::diagnosis;
 use super::effect::Effect;
 use super::events::Event;
 use super::message::Severity;
@@ -167,6 +169,9 @@ pub struct Change {
     /// All that was set on the target when the remedy began: what the way back has to restore.
     #[serde(default)]
     before: Settings,
+    /// True if the target was read to its end when it began: what was not there then was not there.
+    #[serde(default)]
+    was_whole: bool,
     /// What is on the way of the matter: a check of one of these says whether it is over.
     #[serde(default)]
     reach: BTreeSet<EntityId>,
@@ -240,6 +245,7 @@ pub fn open(model: &mut Model, cause: &Cause) -> Result<(), &'static str> {
         expected: Vec::new(),
         probes: BTreeSet::new(),
         before: Settings::new(),
+        was_whole: false,
         ailing: Ailing::new(),
         looks: 0,
     });
@@ -437,8 +443,11 @@ fn begin(model: &mut Model) -> Vec<Effect> {
     let Some(target) = cure.on.clone() else { return Vec::new() };
     if !change.undo {
         let (before, ailing) = (settings(model, &target), ailing(&model.diagnosed(), &target));
+        let was_whole = condition::first_read(model, &target).is_none()
+            && condition::first_read_of_guest(model, &target).is_none()
+            && model.targets.get(&target).is_some_and(|known| known.late.is_empty());
         if let Some(change) = &mut model.change {
-            (change.before, change.ailing) = (before, ailing);
+            (change.before, change.ailing, change.was_whole) = (before, ailing, was_whole);
         }
     }
     let Some(change) = &mut model.change else { return Vec::new() };
@@ -481,7 +490,7 @@ fn verify(model: &mut Model) -> Vec<Effect> {
 /// Runs the checks again and says how it came out. A change that was taken back is verified by all settings being as they
 /// were.
 fn verified(model: &mut Model) -> Vec<Effect> {
-    model.check();
+    diagnosis::judge_now(model);
     let Some(change) = &model.change else { return Vec::new() };
     let (verdict, good) = if change.undo { verdict::restored(model, change) } else { verdict::helped(model, change) };
     let may_come = !change.undo && change.cure().is_some_and(|cure| cure.risk == Risk::RestartsService);

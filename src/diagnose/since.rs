@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cause::{Cause, Diagnosis, Found};
-use super::difference::{Difference, Differences, Move, differences};
+use super::difference::{Difference, Differences, Move, differences, is_kept};
 use crate::fabric::{Attribute, Entity, EntityId, Fabric, State, TargetId, Timestamp, Value};
 
 /// States that someone sets, or that change only when someone works on the thing: as good as settings here.
@@ -150,7 +150,16 @@ pub fn since(
     let partly = known.changed.into_iter().filter(|one| one.before.is_some() && one.after.is_some());
     let mut all: Vec<What> = moves.iter().cloned().map(What::Moved).collect();
     all.extend(changed.into_iter().chain(partly).filter(is_told).map(What::Value));
-    let is_open = |id: &EntityId| stays(id) && !may_be_secret(&id.entity.name());
+    // What has nothing but secrets is in no snapshot, so nobody knows whether it is new.
+    let has_open = |fabric: &Fabric, id: &EntityId| {
+        let readings = fabric.readings(id);
+        let mut kept = readings.iter().filter(|(attribute, _)| is_kept(&id.entity, **attribute)).peekable();
+        kept.peek().is_none() || kept.any(|(_, reading)| !is_secret(&id.entity, &reading.state))
+    };
+    let is_open = |id: &EntityId| {
+        let has_kept = has_open(before, id) && has_open(after, id);
+        stays(id) && !may_be_secret(&id.entity.name()) && has_kept
+    };
     all.extend(removed.into_iter().filter(&is_open).map(What::Gone));
     all.extend(added.into_iter().filter(&is_open).map(What::Appeared));
     let when = |what: &What| at.get(&what.about().target).copied().unwrap_or(Timestamp::UNIX_EPOCH);

@@ -132,8 +132,6 @@ pub enum HostTrouble {
     GpuNotGiven,
     /// A VM has no window for the large BARs of its graphics device: the VM does not start.
     GpuWindowMissing,
-    /// A VM is bound to the NUMA node that is far from its graphics device.
-    GpuFarNode,
 }
 
 /// How the SSH server of a machine behaves.

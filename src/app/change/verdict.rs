@@ -150,7 +150,13 @@ pub(super) fn restored(model: &Model, change: &Change) -> (String, bool) {
             let word = |state: &Option<State<Value>>| {
                 state.as_ref().map_or("not there".to_owned(), |state| format::state(*attribute, state))
             };
-            let differs = before != now;
+            // Of what was not read then, or is not read now, nobody can say whether it is as it was.
+            let is_read = |state: &Option<State<Value>>| match state {
+                Some(State::Known(_) | State::Empty) => true,
+                Some(_) => false,
+                None => change.was_whole,
+            };
+            let differs = is_read(&before) && is_read(&now) && before != now;
             differs.then(|| format!("{id} {} was {} and is {}", attribute.label(), word(&before), word(&now)))
         })
         .collect();

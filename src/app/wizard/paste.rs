@@ -75,11 +75,14 @@ impl PasteView {
     }
 
     fn push(&mut self, text: &str) {
-        let room = MOST.saturating_sub(self.text.chars().count());
-        if text.chars().count() > room {
+        // In octets: they are counted already.
+        let room = MOST.saturating_sub(self.text.len());
+        let end =
+            text.char_indices().map(|(at, one)| at + one.len_utf8()).take_while(|end| *end <= room).last().unwrap_or(0);
+        if end < text.len() {
             self.said = format!("only the first {} kB are kept: ask for one port alone", MOST / 1024);
         }
-        self.text.extend(text.chars().take(room));
+        self.text.push_str(&text[..end]);
     }
 
     /// How many lines there are.

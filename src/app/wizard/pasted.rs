@@ -17,7 +17,7 @@ use crate::probe::Probe;
 use crate::probe::switch::{self, SwitchSystem, command_for};
 
 /// The most that is taken of what is pasted, in characters: the longest answer of a large switch is a tenth of it.
-pub const MOST: usize = 1 << 18;
+pub const MOST: usize = 1 << 16;
 
 /// The first number of what is pasted: no target is read so often.
 const FIRST: u64 = 1 << 40;

@@ -2,8 +2,8 @@
 
 use super::{Fault, Of};
 use crate::lab::machine::HostTrouble::{
-    self, CeeMode, FirmwareOlder, GpuFarNode, GpuNotGiven, GpuWindowMissing, HcaPassthrough, HostdDead,
-    ParameterDiffers, RebootPending, RulesetClosed, TwoUplinks, VlanMismatch, VmMoved, VmknicUntagged,
+    self, CeeMode, FirmwareOlder, GpuNotGiven, GpuWindowMissing, HcaPassthrough, HostdDead, ParameterDiffers,
+    RebootPending, RulesetClosed, TwoUplinks, VlanMismatch, VmMoved, VmknicUntagged,
 };
 use crate::lab::machine::Trouble;
 
@@ -115,14 +115,6 @@ trouble!(
     "no window for the GPU's BARs",
     "The VM with a GPU has no 64-bit MMIO window any more: it was powered off and does not start again"
 );
-trouble!(
-    GPU_FAR_NODE,
-    GpuFarNode,
-    "gpu-far-node",
-    "GPU on the far NUMA node",
-    "The VM with a GPU is bound to the NUMA node on which its GPU is not: all it sends to the GPU goes over the other socket"
-);
-
 pub(super) const SSH_STOPPED: Fault = Fault {
     name: "ssh-stopped",
     title: "SSH service stopped",

@@ -94,7 +94,6 @@ pub const FAULTS: &[&Fault] = &[
     &esxi::HOSTD_DEAD,
     &esxi::GPU_NOT_GIVEN,
     &esxi::GPU_WINDOW_MISSING,
-    &esxi::GPU_FAR_NODE,
     &esxi::SSH_STOPPED,
     &esxi::ACCOUNT_LOCKED,
     &switch::PFC_OFF,

@@ -124,7 +124,6 @@ impl Administered {
             | HostTrouble::CeeMode
             | HostTrouble::FirmwareOlder
             | HostTrouble::GpuWindowMissing
-            | HostTrouble::GpuFarNode
             | HostTrouble::HostdDead => {}
         }
     }

@@ -100,9 +100,5 @@ fn set_wrong(vm: &Vm, text: &str) -> String {
         let is_window = line.starts_with("pciPassthru.use64bitMMIO") || line.starts_with("pciPassthru.64bitMMIOSizeGB");
         !(is_window && vm.suffers(HostTrouble::GpuWindowMissing))
     });
-    let text: String = lines.collect();
-    if vm.suffers(HostTrouble::GpuFarNode) {
-        return text.replace("numa.nodeAffinity = \"1\"", "numa.nodeAffinity = \"0\"");
-    }
-    text
+    lines.collect()
 }

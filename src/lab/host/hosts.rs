@@ -227,7 +227,7 @@ impl Cluster {
             instance: uuid(seed, 4),
             macs: vec![format!("00:50:56:b2:20:{:02x}", 0x11 + index)],
             port: None,
-            on: index == 0 && troubles.iter().all(|trouble| *trouble == HostTrouble::GpuFarNode),
+            on: index == 0 && troubles.is_empty(),
             memory: 65_536,
             processors: 16,
             system: host_uuid.to_owned(),
@@ -243,7 +243,7 @@ impl Cluster {
 }
 
 /// What is about the VM with a graphics device.
-const OF_GPU: [HostTrouble; 3] = [HostTrouble::GpuNotGiven, HostTrouble::GpuWindowMissing, HostTrouble::GpuFarNode];
+const OF_GPU: [HostTrouble; 2] = [HostTrouble::GpuNotGiven, HostTrouble::GpuWindowMissing];
 
 /// Ids of the hosts' own storage.
 const VOLUMES: [&str; 2] = ["5b645dbf-d27a664c-e76a-1402ec67d6e6", "63f0c2a1-7be1940c-52d8-0c42a17c2010"];

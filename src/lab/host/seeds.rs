@@ -95,7 +95,7 @@ fn changes(trouble: HostTrouble) -> Vec<Change> {
             (device(), Attribute::PortState, "ACTIVE", "DOWN"),
         ],
         // Only the first host has a VM with a graphics device; the diagnosis of the scenarios shows the rest.
-        GpuNotGiven | GpuWindowMissing | GpuFarNode => vec![],
+        GpuNotGiven | GpuWindowMissing => vec![],
     }
 }
 

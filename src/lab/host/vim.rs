@@ -195,7 +195,7 @@ fn extra_config(vm: &Vm) -> Vec<(&'static str, String)> {
                 ]);
             }
             all.extend([
-                ("numa.nodeAffinity", if vm.suffers(HostTrouble::GpuFarNode) { "0" } else { "1" }.to_owned()),
+                ("numa.nodeAffinity", "1".to_owned()),
                 ("hypervisor.cpuid.v0", "FALSE".to_owned()),
                 ("guestinfo.metadata.password", "not-a-real-secret".to_owned()),
                 // A value of several lines is printed as it is.

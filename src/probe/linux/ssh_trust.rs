@@ -12,9 +12,9 @@ use crate::probe::{Pace, Probe, Read, Rhythm, Source, Word};
 /// Prints the name of a file and one fingerprint on each line; then private keys that stand alone, and settings of SSH.
 pub const SCRIPT: &str = "command -v ssh-keygen >/dev/null 2>&1 || exit 127; _f() { for f; do [ ! -r \"$f\" ] || ssh-keygen -lf \"$f\" \
                           2>/dev/null | while read -r _ k _; do echo \"$f $k\"; done; done; }; _f /etc/ssh/ssh_host_*_key.pub \
-                          /etc/ssh/ssh_known_hosts; cd \"$HOME/.ssh\" 2>/dev/null && _f id_*.pub authorized_keys known_hosts; for k in id_*; do case $k in *.pub|*-cert*) ;; *) [ ! -f \"$k\" ] || \
-                          [ -f \"$k.pub\" ] || echo \"$k alone\";; esac; done; grep -is '^[[:space:]]*StrictHostKeyChecking' config \
-                          /etc/ssh/ssh_config /etc/ssh/ssh_config.d/*.conf; exit 0";
+                          /etc/ssh/ssh_known_hosts; cd \"$HOME/.ssh\" 2>/dev/null && { _f id_*.pub authorized_keys known_hosts; for k in id_*; do case $k in *.pub|*-cert*) ;; *) [ ! -f \"$k\" ] || \
+                          [ -f \"$k.pub\" ] || echo \"$k alone\";; esac; done; grep -is '^[[:space:]]*StrictHostKeyChecking' config /dev/null; }; \
+                          grep -is '^[[:space:]]*StrictHostKeyChecking' /etc/ssh/ssh_config /etc/ssh/ssh_config.d/*.conf; exit 0";
 
 /// Fingerprints of public keys.
 pub const PROBE: Probe = Probe {

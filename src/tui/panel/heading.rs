@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(clock(-3, Some(Duration::from_micros(1150))), "clock 3 ms behind +/-2 ms");
         assert_eq!(clock(7_200_000, within(2)), "clock 2 h 00 min ahead", "that is nothing beside it");
         assert_eq!(clock(-240, within(700)), "clock as here +/-700 ms");
-        assert_eq!(clock(4100, within(700)), "clock 4.1 s ahead +/-700 ms");
+        assert_eq!(clock(4100, within(700)), "clock 4.10 s ahead +/-700 ms");
         assert_eq!(clock(4, None), "clock 4 ms ahead", "an older recording does not say");
     }
 }

@@ -78,7 +78,9 @@ fn judge_process(scene: &Scene<'_>, id: &EntityId, command: &str) -> Judged {
     let again = || [Step::run(&["systemctl", "daemon-reload"]), Step::run(&["systemctl", "restart", service])];
     let mut steps = vec![Step::run(&["mkdir", "-p", &folder]), Step::run(&["sh", "-c", &write])];
     steps.extend(again());
-    let mut undo = vec![Step::run(&["rm", "-f", &file]), Step::run(&["rmdir", "--ignore-fail-on-non-empty", &folder])];
+    let remove = format!("if printf '[Service]\\nLimitMEMLOCK=infinity\\n' | cmp -s - {file}; then rm -f {file}; fi");
+    let mut undo =
+        vec![Step::run(&["sh", "-c", &remove]), Step::run(&["rmdir", "--ignore-fail-on-non-empty", &folder])];
     undo.extend(again());
     let mut judged = judged.shown(id, Attribute::MemlockSoft, format!("soft limit of {command}: {limit}"));
     if let Some(hard) = scene.count(id, Attribute::MemlockHard) {

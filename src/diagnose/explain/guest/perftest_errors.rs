@@ -179,7 +179,7 @@ pub(super) const SAID_BY: &[Said] = &[
         causes: &[
             (
                 Likely,
-                "the message that is sent inline is larger than this device takes: latency tests ask for 220 octets by default, many adapters (PVRDMA, E810, soft-RoCE) have less",
+                "the message that is sent inline is larger than this device takes: latency tests ask for 220 octets by default, many adapters (E810, soft-RoCE) have less; for an adapter that it does not know, as PVRDMA, perftest asks for none",
             ),
             (Possible, "queues deeper than max_qp_wr (1024 on PVRDMA), or a type of queue pair that the device lacks"),
         ],

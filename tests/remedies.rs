@@ -280,6 +280,11 @@ const BY_HAND: &[&str] = &[
     "switch-errors",
 ];
 
+/// Faults whose remedies the machines of the lab do not play: a module that is loaded, a file of limits, the start of a VM,
+/// another package.
+const NOT_PLAYED: &[&str] =
+    &["driver-unloaded", "no-locked-memory", "gpu-not-given", "gpu-window-missing", "other-open-mpi", "ucx-over-tcp"];
+
 /// Does this for each case, some side by side; gives what went wrong.
 fn each<T: Sync>(cases: &[T], look: impl Fn(&T) + Sync) {
     let next = AtomicUsize::new(0);
@@ -407,7 +412,8 @@ fn faults_without_such_a_remedy_are_for_people_and_no_fault_is_forgotten() {
         let is_found = |id: &String| by_id(id).is_some() && id != "tool.completeness";
         if scenario.expected_causes.iter().any(is_found) {
             let name = scenario.name.as_str();
-            assert!(in_table.contains(name) != BY_HAND.contains(&name), "{name} stands in one of the two lists");
+            let lists = [in_table.contains(name), BY_HAND.contains(&name), NOT_PLAYED.contains(&name)];
+            assert_eq!(lists.iter().filter(|is_in| **is_in).count(), 1, "{name} stands in one of the lists");
         }
     }
     each(BY_HAND, |&name| {

@@ -55,7 +55,7 @@ fn take_in(model: &mut Model, message: Message) -> Vec<Effect> {
             model.screen.rows = rows;
         }
         Message::Connection { target, at, connection } => connected(model, &target, at, &connection),
-        Message::Report { at, report } => reported(model, at, &report),
+        Message::Report { at, report } => return reported(model, at, &report),
         Message::Sample(sample) => sampled(model, &sample),
         Message::Gap { target, at, dropped } => {
             model.now = model.now.max(at);
@@ -188,10 +188,15 @@ fn kind_of(probe: &SourceId) -> TargetKind {
     }
 }
 
-fn reported(model: &mut Model, at: Timestamp, report: &Report) {
+/// True if an RDMA device came or went: what else hangs on it is read at once, and not when its turn comes.
+fn moved_devices(changes: &[Change]) -> bool {
+    changes.iter().any(|change| matches!(change, Change::Changed { attribute: Attribute::RdmaPresence, .. }))
+}
+
+fn reported(model: &mut Model, at: Timestamp, report: &Report) -> Vec<Effect> {
     model.now = model.now.max(at);
     if !model.targets.contains_key(&report.target) {
-        return; // it was closed while this was on its way
+        return Vec::new(); // it was closed while this was on its way
     }
     let unstamped = unstamped_messages(model, report);
     for observation in &report.observations {
@@ -236,6 +241,10 @@ fn reported(model: &mut Model, at: Timestamp, report: &Report) {
             }
         }
     }
+    if !is_first && moved_devices(&changes) {
+        return vec![Effect::ReadNow(report.target.clone())];
+    }
+    Vec::new()
 }
 
 /// Kernel messages that came since the log was read last and have no stamp to tell them from others.

@@ -162,6 +162,13 @@ pub fn targets(model: &Model, about: &About) -> BTreeSet<TargetId> {
     if let Some(guest) = guest_of(model, about) {
         around(model, &guest, &mut all);
     }
+    // What is seen of a host or a switch comes from both ends of what goes over it.
+    if !matches!(about, About::Pair(..)) {
+        let guests: Vec<TargetId> = all.iter().filter(|target| is_guest(model, target)).cloned().collect();
+        for other in guests.iter().filter_map(|guest| path::other_of(model, guest)) {
+            around(model, &other, &mut all);
+        }
+    }
     all
 }
 

@@ -101,7 +101,7 @@ pub fn begin(model: &mut Model, name: &str) -> Vec<Effect> {
         BY_ITSELF => model.screen.wizard.shows = Shows::Causes,
         PREPARE => {
             let Some((one, other)) = about::pair(model, &model.screen.wizard.about) else {
-                let why = "PVRDMA is prepared for two guests, and the inventory has no other one";
+                let why = "PVRDMA is prepared for two guests: ask at one of two guests of the inventory";
                 model.screen.notice = Some((why.to_owned(), model.now));
                 return Vec::new();
             };

@@ -114,7 +114,8 @@ pub fn heading(model: &Model) -> Vec<(String, String)> {
 
 fn list(model: &Model) -> Vec<(String, Vec<table::Row>)> {
     let begin = |name: &str, label: &str, title: &str| row(format!("begin {name}"), label, vec![said(title)]);
-    let symptoms = SYMPTOMS.iter().zip(1..).map(|(one, number)| begin(one.name, &number.to_string(), one.title));
+    // No numbers: digits open panels.
+    let symptoms = SYMPTOMS.iter().map(|one| begin(one.name, "symptom", one.title));
     let mut all = vec![("What do you see?".to_owned(), symptoms.collect())];
     let mut others = vec![begin(BY_ITSELF, "all", "I do not know: look by itself at everything")];
     let pair = about::pair(model, &model.screen.wizard.about);
@@ -323,7 +324,7 @@ fn gravity_of(state: StepState) -> Gravity {
     match state {
         StepState::Seen(Standing::Found) => Gravity::Bad,
         StepState::Seen(Standing::Excluded) => Gravity::Good,
-        StepState::Seen(Standing::Open) => Gravity::Unknown,
+        StepState::Seen(Standing::Open | Standing::Partly) => Gravity::Unknown,
         StepState::Running | StepState::Seen(Standing::Running) => Gravity::Stale,
         StepState::Seen(Standing::Skipped) | StepState::Waits | StepState::NotNeeded | StepState::Excluded => {
             Gravity::Neutral
@@ -398,6 +399,9 @@ fn step_row(model: &Model, walking: &Walking, walked: &Walked<'_>, place: usize,
             }
             let targets: std::collections::BTreeSet<_> =
                 walked.found.iter().map(|found| found.judged.subject.target.clone()).collect();
+            if standing == Standing::Partly {
+                cells.push(said(format!("nothing was seen of: {}", walked.unseen().join(", "))));
+            }
             if standing != Standing::Excluded || model.screen.columns >= WIDE {
                 cells.push(said(about::listed(model, &targets)));
             }

@@ -149,7 +149,10 @@ pub fn proof<'a>(walk: &Walk<'a>, walking: &Walking) -> Option<&'a Cause> {
     };
     walk.causes.iter().copied().find(|cause| {
         let judged = &cause.found.judged;
-        judged.confidence == Confidence::Proved && judged.status == Status::Fail && is_seen(cause)
+        // What nothing helps with is what it did to others: its own cause is still to be found.
+        let is_end =
+            judged.confidence == Confidence::Proved && judged.status == Status::Fail && !judged.cures.is_empty();
+        is_end && is_seen(cause)
     })
 }
 

@@ -68,7 +68,10 @@ fn a_healthy_pair_is_in_order_from_guest_to_wire_and_up_again() {
 fn without_traffic_nothing_is_claimed() {
     let path = pvrdma(&Site::sound());
     assert_eq!(path.verdict.transport, Transport::NotDeterminable);
-    assert_eq!(path.verdict.decide, "rdmascope bench pv-a pv-b");
+    assert_eq!(
+        path.verdict.decide,
+        "ib_write_bw between pv-a and pv-b for half a minute, while the console shows them"
+    );
 }
 
 #[test]

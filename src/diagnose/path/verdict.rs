@@ -63,7 +63,7 @@ fn said(transport: Transport, confidence: Confidence, why: String, evidence: Vec
 }
 
 fn bench(one: &End<'_>, other: &End<'_>) -> String {
-    format!("rdmascope bench {} {}", one.guest, other.guest)
+    format!("ib_write_bw between {} and {} for half a minute, while the console shows them", one.guest, other.guest)
 }
 
 /// The hypervisor chooses: RDMA, a copy on one host, or TCP.

@@ -30,6 +30,8 @@ pub enum Standing {
     Running,
     /// Something in it cannot be seen.
     Open,
+    /// What was seen of it is in order, and of a layer that it goes through nothing was seen.
+    Partly,
     /// It is in order: not the cause.
     Excluded,
     /// There is nothing here that it applies to.
@@ -43,6 +45,7 @@ impl Standing {
             Self::Found => "FOUND",
             Self::Running => "running",
             Self::Open => "open",
+            Self::Partly => "partly seen",
             Self::Excluded => "in order",
             Self::Skipped => "not here",
         }
@@ -111,10 +114,28 @@ fn walked<'a>(
         Standing::Open
     } else if found.is_empty() {
         Standing::Skipped
-    } else {
+    } else if unseen(step, &found).is_empty() {
         Standing::Excluded
+    } else {
+        Standing::Partly
     };
     Walked { step, standing, found }
+}
+
+impl Walked<'_> {
+    /// Layers that the step goes through and of which no check says anything: no switch in the inventory, no GPU in a guest
+    /// that is read.
+    pub fn unseen(&self) -> Vec<&'static str> {
+        unseen(self.step, &self.found)
+    }
+}
+
+fn unseen(step: &'static Step, found: &[&Found]) -> Vec<&'static str> {
+    let layer = |id: &'static str| id.split('.').next().unwrap_or(id);
+    let mut unseen: Vec<&str> = step.checks.iter().map(|id| layer(id)).collect();
+    unseen.dedup();
+    unseen.retain(|of| !found.iter().any(|found| layer(found.check.id) == *of));
+    unseen
 }
 
 fn rank(status: Status) -> u8 {

@@ -11,7 +11,7 @@ use super::super::paint::{Paint, fit, offset, width, wrap};
 use super::super::pointer::Hit;
 use super::heading::target_lines;
 use crate::app::condition;
-use crate::app::model::Model;
+use crate::app::model::{Model, TargetKind};
 use crate::app::path::FIRST_BROKEN;
 use crate::app::pointer::Pointed;
 use crate::app::screen::{Focus, HostMode, Panel};
@@ -222,6 +222,9 @@ fn nothing(model: &Model, selected: &TargetId) -> String {
         }
         Panel::Vm => format!("its VM is not known: {}", why_no_vm(model, selected)),
         Panel::Path if is_host => "no guest on this host is a target: a way has two guests as its ends".to_owned(),
+        Panel::Path if model.targets.values().filter(|target| target.kind == TargetKind::Linux).count() > 1 => {
+            "a way has two guests as its ends: select one of them in the tree".to_owned()
+        }
         Panel::Path => "a way has two guests as its ends: there is no other one in the inventory".to_owned(),
         _ => "nothing was read yet".to_owned(),
     }

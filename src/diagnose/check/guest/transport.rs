@@ -82,7 +82,10 @@ fn tcp(one: &End<'_>, other: &End<'_>, subject: &EntityId, verdict: Verdict) -> 
         Cure::by_hand("Bring both hosts into a state that qualifies", vec![Step::ByHand(step.to_owned())])
             .verified_by(&["vm.host-qualifies", "guest.transport"]),
     )
-    .decided_by(format!("rdmascope bench {} {}", one.guest, other.guest));
+    .decided_by(format!(
+        "ib_write_bw between {} and {} for half a minute, while the console shows them",
+        one.guest, other.guest
+    ));
     // A failure without a line that shows it is none.
     if judged.evidence.is_empty() {
         judged.status = Status::Unknown;

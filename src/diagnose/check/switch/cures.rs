@@ -8,8 +8,8 @@ use crate::probe::switch::{SwitchSystem, names};
 /// What to type, and what takes it back.
 pub(super) type Both = (Vec<Step>, Vec<Step>);
 
-/// Priority flow control on a port for one priority.
-pub(super) fn pfc_on(system: Option<SwitchSystem>, port: &EntityId, priority: u64) -> Both {
+/// Priority flow control on a port for one priority, and back to the mode in which it is.
+pub(super) fn pfc_on(system: Option<SwitchSystem>, port: &EntityId, priority: u64, mode: Option<&str>) -> Both {
     let set = format!("priority-flow-control priority {priority} no-drop");
     let lines = |on: &[&str], off: &[&str]| (configure(system, port, on), configure(system, port, off));
     match system {
@@ -17,7 +17,11 @@ pub(super) fn pfc_on(system: Option<SwitchSystem>, port: &EntityId, priority: u6
             &["priority-flow-control on", &set],
             &[&format!("no priority-flow-control priority {priority}"), "no priority-flow-control"],
         ),
-        Some(SwitchSystem::NxOs) => lines(&["priority-flow-control mode on"], &["priority-flow-control mode auto"]),
+        Some(SwitchSystem::NxOs) => {
+            let is_off = mode.is_some_and(|mode| mode.eq_ignore_ascii_case("off"));
+            let before = if is_off { "priority-flow-control mode off" } else { "priority-flow-control mode auto" };
+            lines(&["priority-flow-control mode on"], &[before])
+        }
         Some(SwitchSystem::Onyx) => lines(
             &[
                 "dcb priority-flow-control mode on force",

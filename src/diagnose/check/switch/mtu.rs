@@ -6,6 +6,7 @@ use crate::diagnose::check::{Check, Judged, Scene, Source};
 use crate::diagnose::finding::Confidence;
 use crate::diagnose::remedy::{Cure, Risk};
 use crate::fabric::Attribute;
+use crate::probe::switch::SwitchSystem;
 
 /// The MTU of the port is no smaller than that of the uplink.
 pub const CHECK: Check = Check {
@@ -27,6 +28,9 @@ pub const CHECK: Check = Check {
 /// What switches are set to for jumbo frames where the uplink is.
 const JUMBO: u64 = 9214;
 
+/// The default of `system jumbomtu` of NX-OS.
+const NXOS_JUMBO: u64 = 9216;
+
 fn judge(scene: &Scene<'_>) -> Vec<Judged> {
     let judged = wired(scene).into_iter().map(|wired| {
         let (port, name) = (&wired.port, wired.name());
@@ -42,7 +46,10 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
         if mtu >= needed {
             return Judged::pass(port, format!("{name}: MTU {mtu}, {} sends up to {needed}", wired.host()));
         }
-        let (steps, undo) = cures::mtu(system_of(scene, &port.target), port, needed.max(JUMBO), mtu);
+        let system = system_of(scene, &port.target);
+        // NX-OS takes two values on a port that switches: the default, and that of `system jumbomtu`.
+        let jumbo = if system == Some(SwitchSystem::NxOs) { NXOS_JUMBO } else { JUMBO };
+        let (steps, undo) = cures::mtu(system, port, needed.max(jumbo), mtu);
         Judged::fail(
             port,
             Confidence::Proved,

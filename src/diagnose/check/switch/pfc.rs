@@ -47,7 +47,7 @@ fn at(scene: &Scene<'_>, wired: &Wired<'_>) -> Judged {
         (false, false) => neither(scene, wired),
         (true, false) => {
             let priority = priorities.first().copied().unwrap_or(3);
-            let (steps, undo) = cures::pfc_on(system_of(scene, &port.target), port, priority);
+            let (steps, undo) = cures::pfc_on(system_of(scene, &port.target), port, priority, scene.text(port, Attribute::PfcMode));
             let judged = Judged::fail(
                 port,
                 Confidence::Proved,

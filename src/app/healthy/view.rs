@@ -47,7 +47,9 @@ pub fn heading(model: &Model) -> String {
     let healthy = &model.healthy;
     if let Some(newest) = healthy.baseline.as_ref().and_then(|baseline| baseline.newest()) {
         let day = newest.at.strftime("%Y-%m-%d %H:%M UTC");
-        return format!("since {day}, {} ago: {}", format::age(newest.at, model.now), newest.file);
+        let age = format::age(newest.at, model.now);
+        let age = if age == "now" { "just now".to_owned() } else { format!("{age} ago") };
+        return format!("since {day}, {age}: {}", newest.file);
     }
     if !model.options.keeps_healthy {
         return "no healthy snapshots are kept here: this is the demo, or healthy_days is 0".to_owned();

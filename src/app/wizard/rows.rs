@@ -317,6 +317,11 @@ fn state_of(model: &Model, walking: &Walking, walked: &Walked<'_>, place: usize)
             return StepState::Seen(Standing::Excluded);
         }
     }
+    // What was read before a target was lost is no proof of now.
+    let is_lost = walking.looked_at(place).is_some_and(|looked| !looked.unread.is_empty());
+    if walked.standing == Standing::Excluded && is_lost {
+        return StepState::Seen(Standing::Partly);
+    }
     StepState::Seen(walked.standing)
 }
 
@@ -399,7 +404,7 @@ fn step_row(model: &Model, walking: &Walking, walked: &Walked<'_>, place: usize,
             }
             let targets: std::collections::BTreeSet<_> =
                 walked.found.iter().map(|found| found.judged.subject.target.clone()).collect();
-            if standing == Standing::Partly {
+            if standing == Standing::Partly && !walked.unseen().is_empty() {
                 cells.push(said(format!("nothing was seen of: {}", walked.unseen().join(", "))));
             }
             if standing != Standing::Excluded || model.screen.columns >= WIDE {

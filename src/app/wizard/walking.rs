@@ -362,8 +362,8 @@ pub fn look_at(model: &mut Model, step: usize) -> Vec<Effect> {
     effects
 }
 
-/// How long reading took for a step: of each target what its probes took together, of all targets the longest, since they
-/// are read at the same time. `None` where nobody measured it.
+/// How long the slowest read of a step took: reads go side by side, so their sum would be more than the time that passed.
+/// `None` where nobody measured it.
 pub fn took(model: &Model, walking: &Walking, step: &Step) -> Option<std::time::Duration> {
     let concerned = about::targets(model, &walking.about);
     let of = |target: &TargetId| {
@@ -376,7 +376,7 @@ pub fn took(model: &Model, walking: &Walking, step: &Step) -> Option<std::time::
         sources
             .flat_map(|probe| probe.sources)
             .filter_map(|source| model.raw.newest(target, &source.id())?.duration)
-            .reduce(|one, other| one + other)
+            .max()
     };
     concerned.iter().filter_map(of).max()
 }

@@ -6,6 +6,9 @@ use super::listed;
 use crate::diagnose::explain::Explained;
 use crate::diagnose::finding::{Confidence, Finding, Status};
 
+/// States of a port, as tools name them.
+const STATES: [&str; 6] = ["NOP", "DOWN", "INIT", "ARMED", "ACTIVE", "ACTIVE_DEFER"];
+
 /// What is said of one port.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Port {
@@ -88,6 +91,10 @@ impl Ports {
 
     /// A state that is told, as `rdma` writes it.
     pub(super) fn state(&mut self, host: Option<&str>, name: &str, state: &str, line: u32, said: &str) {
+        // What is no state is a sentence about ports.
+        if !STATES.contains(&state) {
+            return;
+        }
         let port = self.port(host, name);
         // The first that tells is shown; another source that tells the same is no news.
         if port.state.is_empty() || port.state == "ACTIVE" && state != "ACTIVE" {

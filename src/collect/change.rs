@@ -11,8 +11,10 @@ use super::esxcli;
 use super::link::{BatchError, Link};
 use super::outlet::Outlet;
 use super::privilege::News;
-use super::rounds::{Sequence, round};
+use super::round::{Due, round_of};
+use super::rounds::Sequence;
 use super::setback;
+use super::work::Work;
 use crate::app::change::{ChangeNews, Ran};
 use crate::fabric::{Outcome, Text};
 use crate::probe::Probe;
@@ -85,23 +87,28 @@ pub struct Given {
     pub stderr: Vec<u8>,
 }
 
-/// Serves requests as long as the connection lives.
+/// Serves requests as long as the connection lives. What an ESXi host works for them goes into `work`.
 pub async fn serve<L: Link>(
     link: &L,
     probes: &[Probe],
     outlet: &Outlet,
     sequence: &Sequence,
+    work: &Work,
     requests: &mut mpsc::Receiver<Request>,
 ) {
     loop {
-        let Some(Request { what, reply, progress }) = requests.recv().await else {
+        let Some(Request { what, mut reply, progress }) = requests.recv().await else {
             return std::future::pending().await;
         };
         if reply.is_closed() {
             continue;
         }
         let news = match what {
-            What::ReadAgain(names) => ChangeNews::ReadAgain(read_again(link, probes, &names, outlet, sequence).await),
+            What::ReadAgain(names) => tokio::select! {
+                end = read_again(link, probes, &names, outlet, sequence, work) => ChangeNews::ReadAgain(end),
+                // Who gave up on it must not keep the next one waiting.
+                () = reply.closed() => continue,
+            },
             What::Run(commands) => {
                 run(link, &commands, &progress).await;
                 ChangeNews::Ran(progress.so_far())
@@ -117,6 +124,7 @@ async fn read_again<L: Link>(
     names: &[String],
     outlet: &Outlet,
     sequence: &Sequence,
+    work: &Work,
 ) -> Result<(), Text> {
     let is_wanted = |probe: &&Probe| names.is_empty() || names.iter().any(|name| name == probe.name);
     let mut due: Vec<&Probe> = probes.iter().filter(is_wanted).collect();
@@ -133,7 +141,8 @@ async fn read_again<L: Link>(
     let reading = async {
         let mut rounds = 1;
         let end = loop {
-            let end = round(link, outlet.target(), sequence, due.clone(), &sender).await;
+            let whole = due.iter().copied().map(Due::whole).collect();
+            let end = round_of(link, outlet.target(), sequence, whole, work, &sender).await;
             let is_slow = matches!(end.result, Err(BatchError::TimedOut { begun: true, .. })) && !end.read.is_empty();
             if !is_slow || rounds == MOST_ROUNDS {
                 break end;

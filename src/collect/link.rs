@@ -11,6 +11,7 @@ use super::privilege::{News, Privilege};
 use super::rounds::Sequence;
 use super::transport::ssh::{Connected, Retry};
 use super::transport::{Exec, TransportError};
+use super::work::Work;
 use crate::app::Problem;
 use crate::fabric::{TargetId, Text};
 use crate::probe::Source;
@@ -94,18 +95,14 @@ pub trait Link: Send + Sync + 'static {
     }
 
     /// Reads all `sources` once; each section goes into `sections` as soon as it is complete. Sources that began and did
-    /// not end give a section, too, with an outcome that says so; sources that never began give none.
+    /// not end give a section, too, with an outcome that says so; sources that never began give none. How long the shells
+    /// of an ESXi host worked for it goes into `work`, also where it is dropped before its end.
     fn batch(
         &self,
         sources: &[Source],
         sections: &mpsc::Sender<Section>,
+        work: &Work,
     ) -> impl Future<Output = Result<(), BatchError>> + Send;
-
-    /// How long the shells of the batches since this was asked last worked, one after the other; `None` where no more than
-    /// one worked at a time.
-    fn worked(&self) -> Option<Duration> {
-        None
-    }
 
     /// Starts a stream whose lines carry `nonce`: ticks go in, lines come out.
     fn stream(&self, nonce: &str) -> impl Future<Output = Result<Exec, TransportError>> + Send;

@@ -18,6 +18,7 @@ use super::schedule::Part;
 use super::setback::{fatal, incomplete, refused};
 use super::standing::Standing;
 use super::turns::Turns;
+use super::work::Work;
 use crate::app::Severity;
 use crate::fabric::{Report, SourceId, Text};
 use crate::probe::Probe;
@@ -80,6 +81,7 @@ pub async fn run<L: Link>(
     // The same trouble in every batch is one event, not one a second.
     let mut told = String::new();
     loop {
+        standing.charge();
         let wait = async {
             match standing.next() {
                 Some(due) => sleep_until(due).await,
@@ -130,8 +132,9 @@ pub async fn run<L: Link>(
                 outlet.report(report).await;
             }
         };
+        let work = Work::default();
         let reading = async {
-            let end = round_of(link, target, sequence, due, &sender).await;
+            let end = round_of(link, target, sequence, due, &work, &sender).await;
             drop(sender);
             end
         };
@@ -144,8 +147,7 @@ pub async fn run<L: Link>(
             }
         }
         let now = standing.now();
-        let worked = link.worked().map_or(Duration::ZERO, |worked| standing.in_its_time(worked));
-        let worked = worked.max(now.saturating_sub(began));
+        let worked = standing.in_its_time(work.take());
         standing.schedule.ended_after(began, now, worked);
         for (name, observations) in fresh {
             if rhythm::may_stand(observations.iter().map(|seen| &**seen)) {

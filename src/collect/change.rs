@@ -19,6 +19,7 @@ use crate::app::change::{ChangeNews, Ran};
 use crate::fabric::{Outcome, Text};
 use crate::probe::Probe;
 use crate::probe::dialect::posix::quote;
+use crate::probe::linux::stream;
 use crate::probe::privilege::PROBE as PRIVILEGE;
 
 /// How long one command that changes something may take.
@@ -29,6 +30,10 @@ pub const WAITING: usize = 1;
 
 /// A slow target gets so many batches to answer everything, as long as each of them brings something.
 const MOST_ROUNDS: usize = 4;
+
+/// What a report may be of without being a probe's: what a stream tells is told all the time, and what is known of the way
+/// of reading itself is found out with the next batch.
+const NO_PROBES: [&str; 3] = [esxcli::PROBE, PRIVILEGE, stream::SOURCE];
 
 /// The most that is kept of what a command printed, in characters.
 const SAID: usize = 400;
@@ -118,6 +123,24 @@ pub async fn serve<L: Link>(
     }
 }
 
+/// The probes of these names; all where none is named. Fails where one of them shows the state that a change rests on and is
+/// not read by this version: what it said may be of long ago.
+fn named<'a>(probes: &'a [Probe], names: &[String]) -> Result<Vec<&'a Probe>, Text> {
+    let is_read = |name: &&String| probes.iter().any(|probe| probe.name == name.as_str());
+    let unread: Vec<&str> =
+        names.iter().filter(|name| !NO_PROBES.contains(&name.as_str()) && !is_read(name)).map(String::as_str).collect();
+    if !unread.is_empty() {
+        let unread = unread.join(", ");
+        return Err(Text::new(&format!("not everything that shows the state is read by this version: {unread}")));
+    }
+    let is_wanted = |probe: &&Probe| names.is_empty() || names.iter().any(|name| name == probe.name);
+    let due: Vec<&Probe> = probes.iter().filter(is_wanted).collect();
+    if due.is_empty() {
+        return Err(Text::new("nothing of what shows the state is read by this version"));
+    }
+    Ok(due)
+}
+
 async fn read_again<L: Link>(
     link: &L,
     probes: &[Probe],
@@ -126,13 +149,7 @@ async fn read_again<L: Link>(
     sequence: &Sequence,
     work: &Work,
 ) -> Result<(), Text> {
-    let is_wanted = |probe: &&Probe| names.is_empty() || names.iter().any(|name| name == probe.name);
-    let mut due: Vec<&Probe> = probes.iter().filter(is_wanted).collect();
-    // What a stream tells is told all the time, and what is known of the way of reading itself is found out with the next
-    // batch: neither is a probe's.
-    if due.is_empty() {
-        return Err(Text::new("nothing of what shows the state is read by this version"));
-    }
+    let mut due = named(probes, names)?;
     if names.is_empty() || names.iter().any(|name| [esxcli::PROBE, PRIVILEGE].contains(&name.as_str())) {
         // What was found out about the way of reading may be another after a change, as after one that is asked for.
         link.try_again();
@@ -200,6 +217,26 @@ fn said(given: &Given) -> Text {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probe::linux::PROBES;
+
+    #[test]
+    fn what_a_change_rests_on_is_read_whole_or_not_at_all() {
+        let named = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            named(PROBES, &names).map(|due| due.iter().map(|probe| probe.name).collect::<Vec<_>>())
+        };
+        let (one, other) = (PROBES[0].name, PROBES[1].name);
+        assert_eq!(named(&[]).map(|due| due.len()), Ok(PROBES.len()));
+        assert_eq!(named(&[other]), Ok(vec![other]));
+        for no_probe in NO_PROBES {
+            assert_eq!(named(&[no_probe, one]), Ok(vec![one]), "{no_probe}");
+            assert!(named(&[no_probe]).is_err(), "{no_probe} alone shows nothing that could be read again");
+        }
+        for missing in ["linux.of-later", "esxi.nics", ""] {
+            let why = named(&[one, missing]).expect_err(missing);
+            assert!(why.as_str().ends_with(missing), "{why}");
+        }
+    }
 
     #[test]
     fn what_a_command_printed_is_one_clean_line() {

@@ -8,13 +8,13 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use super::esxcli;
-use super::link::{BatchError, Link};
+use super::link::{BatchError, Link, Told};
 use super::outlet::Outlet;
-use super::privilege::News;
 use super::round::{Due, round_of};
 use super::rounds::Sequence;
 use super::setback;
 use super::work::Work;
+use crate::app::Severity;
 use crate::app::change::{ChangeNews, Ran};
 use crate::fabric::{Outcome, Text};
 use crate::probe::Probe;
@@ -176,8 +176,14 @@ async fn read_again<L: Link>(
         }
     };
     let (end, ()) = tokio::join!(reading, forwarding);
-    for News { report, .. } in link.news(outlet.target(), sequence) {
-        outlet.report(report).await;
+    for Told { report, refusal } in link.news(outlet.target(), sequence) {
+        if let Some(report) = report {
+            outlet.report(report).await;
+        }
+        // It is told once: the next batch would not.
+        if let Some(text) = refusal {
+            outlet.notice(Severity::Warning, &text).await;
+        }
     }
     match end.result {
         Ok(()) if end.unread.is_empty() => Ok(()),

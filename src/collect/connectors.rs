@@ -8,8 +8,8 @@ use tokio::sync::mpsc;
 
 use super::change::Given;
 use super::kind::{self, System};
-use super::link::{BatchError, Connector, Failure, Link};
-use super::privilege::{News, Privilege, Way};
+use super::link::{BatchError, Connector, Failure, Link, Told};
+use super::privilege::{Privilege, Way};
 use super::rounds::Sequence;
 use super::shell::ShellLink;
 use super::switch::SwitchLink;
@@ -226,7 +226,7 @@ impl Link for SshLink {
         }
     }
 
-    fn news(&self, target: &TargetId, sequence: &Sequence) -> Vec<News> {
+    fn news(&self, target: &TargetId, sequence: &Sequence) -> Vec<Told> {
         match self {
             Self::Shell(link) => link.news(target, sequence),
             Self::Switch(link) => link.news(target, sequence),

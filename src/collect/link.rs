@@ -13,7 +13,7 @@ use super::transport::ssh::{Connected, Retry};
 use super::transport::{Exec, TransportError};
 use super::work::Work;
 use crate::app::Problem;
-use crate::fabric::{TargetId, Text};
+use crate::fabric::{Report, TargetId, Text};
 use crate::probe::Source;
 use crate::probe::dialect::sections::Section;
 
@@ -84,6 +84,21 @@ pub enum BatchError {
     Flooded,
 }
 
+/// What is to be told of the way in which a target is read.
+#[derive(Debug)]
+pub struct Told {
+    /// What is known now, for the model, if that is anything for it.
+    pub report: Option<Report>,
+    /// A sentence for the events, if there is one that was not told yet.
+    pub refusal: Option<String>,
+}
+
+impl From<News> for Told {
+    fn from(News { report, refusal }: News) -> Self {
+        Self { report: Some(report), refusal }
+    }
+}
+
 /// A connection to a target that is up.
 pub trait Link: Send + Sync + 'static {
     /// The way there, in words.
@@ -114,8 +129,8 @@ pub trait Link: Send + Sync + 'static {
     fn privilege(&self) -> &Privilege;
 
     /// What is to be told of the way in which it is read, if anything is new.
-    fn news(&self, target: &TargetId, sequence: &Sequence) -> Vec<News> {
-        self.privilege().news(target, sequence).into_iter().collect()
+    fn news(&self, target: &TargetId, sequence: &Sequence) -> Vec<Told> {
+        self.privilege().news(target, sequence).into_iter().map(Told::from).collect()
     }
 
     /// Somebody asked for a read: what was found out about the way of reading may have changed.

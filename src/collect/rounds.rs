@@ -8,9 +8,8 @@ use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::link::{BatchError, Failure, Link};
+use super::link::{BatchError, Failure, Link, Told};
 use super::outlet::Outlet;
-use super::privilege::News;
 use super::rhythm;
 use super::round::{Due, round_of};
 pub use super::round::{RoundEnd, round, saved_report, unread_report};
@@ -167,8 +166,10 @@ pub async fn run<L: Link>(
             }
         }
         has_read |= !end.read.is_empty();
-        for News { report, refusal } in link.news(target, sequence) {
-            outlet.report(report).await;
+        for Told { report, refusal } in link.news(target, sequence) {
+            if let Some(report) = report {
+                outlet.report(report).await;
+            }
             if let Some(text) = refusal {
                 outlet.notice(Severity::Warning, &text).await;
             }

@@ -1,7 +1,7 @@
 //! A POSIX shell at the other end of a connection: batches and streams are both a `/bin/sh -s` that gets its script on
 //! its input. The command line says nothing else, so no login shell has to understand any of it.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -11,8 +11,8 @@ use super::change::Given;
 use super::esxcli::{self, Attempt, LOCALCLI, Tool};
 use super::kind::System;
 use super::lanes;
-use super::link::{BatchError, Link, Remote};
-use super::privilege::{News, Privilege, Way};
+use super::link::{BatchError, Link, Remote, Told};
+use super::privilege::{Privilege, Way};
 use super::rounds::Sequence;
 use super::switch;
 use super::transport::{Exec, Output, TransportError};
@@ -52,6 +52,33 @@ const LOGIN_DEADLINE: Duration = Duration::from_secs(10);
 /// An answer to that is shorter.
 const LONGEST_LOGIN: usize = 64 * 1024;
 
+/// Whether an ESXi host allows a shell beside another.
+#[derive(Debug, Default)]
+struct Beside {
+    /// It refused one, and nobody asked for a read since.
+    is_refused: bool,
+    /// That was told, and it allowed none since.
+    is_told: bool,
+    /// What is to be told of it.
+    news: Option<String>,
+}
+
+impl Beside {
+    fn refused(&mut self, why: &Text) {
+        self.is_refused = true;
+        if !std::mem::replace(&mut self.is_told, true) {
+            self.news = Some(format!(
+                "refused a shell beside another ({why}): reads now follow one another, so values come less often; the next \
+                 read that is asked for tries several again"
+            ));
+        }
+    }
+
+    fn allowed(&mut self) {
+        self.is_told = false;
+    }
+}
+
 /// A shell over a connection.
 #[derive(Debug)]
 pub struct ShellLink<R> {
@@ -59,8 +86,8 @@ pub struct ShellLink<R> {
     privilege: Privilege,
     /// On an ESXi host: what reads it.
     tool: Option<Tool>,
-    /// On an ESXi host: true once it refused a shell beside another.
-    is_serial: AtomicBool,
+    /// On an ESXi host: whether it allows a shell beside another.
+    beside: Mutex<Beside>,
     /// On a switch that is Linux.
     switch: Option<SwitchSystem>,
 }
@@ -68,7 +95,7 @@ pub struct ShellLink<R> {
 impl<R: Remote> ShellLink<R> {
     /// The shell at the other end of `remote`, whose privileged commands are run as `privilege` says.
     pub fn new(remote: R, privilege: Privilege) -> Self {
-        Self { remote, privilege, tool: None, is_serial: AtomicBool::default(), switch: None }
+        Self { remote, privilege, tool: None, beside: Mutex::default(), switch: None }
     }
 
     /// The shell of an ESXi host at the other end of `remote`. There is no `sudo` on such hosts.
@@ -106,33 +133,39 @@ impl<R: Remote> ShellLink<R> {
             }
             None => ESXCLI,
         };
-        let lanes = if self.is_serial.load(Ordering::Relaxed) {
-            vec![(0..sources.len()).collect()]
-        } else {
-            lanes::spread(sources)
-        };
+        let lanes = if self.beside().is_refused { vec![(0..sources.len()).collect()] } else { lanes::spread(sources) };
         let reading = lanes.iter().map(|places| self.lane((tool, name), sources, places, sections, work));
         let ends = futures::future::join_all(reading).await;
         let is_refused = |end: &Result<(), BatchError>| matches!(end, Err(BatchError::ChannelRefused(_)));
         if ends.iter().all(is_refused) {
             return ends.into_iter().next().unwrap_or(Ok(()));
         }
-        // It allows fewer shells at a time: what they would have read is read by one, now and from now on.
+        // It allows fewer shells at a time: what they would have read is read by one, now and until somebody asks.
         let mut left: Vec<usize> = Vec::new();
+        let mut refusal = None;
         let mut end = Ok(());
         for (lane, of_lane) in lanes.iter().zip(ends) {
             match of_lane {
-                Err(BatchError::ChannelRefused(_)) => left.extend(lane),
+                Err(BatchError::ChannelRefused(why)) => {
+                    left.extend(lane);
+                    refusal = Some(why);
+                }
                 of_lane => end = worse(end, of_lane),
             }
         }
-        if !left.is_empty() {
-            self.is_serial.store(true, Ordering::Relaxed);
+        if let Some(why) = refusal {
+            self.beside().refused(&why);
             left.sort_unstable();
             let of_left = self.lane((tool, name), sources, &left, sections, work).await;
             end = worse(end, of_left);
+        } else if lanes.len() > 1 {
+            self.beside().allowed();
         }
         end
+    }
+
+    fn beside(&self) -> MutexGuard<'_, Beside> {
+        self.beside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads the sources at these places of a batch of an ESXi host by one shell.
@@ -273,16 +306,23 @@ impl<R: Remote> Link for ShellLink<R> {
         &self.privilege
     }
 
-    fn news(&self, target: &TargetId, sequence: &Sequence) -> Vec<News> {
+    fn news(&self, target: &TargetId, sequence: &Sequence) -> Vec<Told> {
         match &self.tool {
-            Some(tool) => tool.news(target, sequence).into_iter().collect(),
-            None => self.privilege.news(target, sequence).into_iter().collect(),
+            Some(tool) => {
+                let refusal = self.beside().news.take();
+                let of_shells = refusal.map(|refusal| Told { report: None, refusal: Some(refusal) });
+                tool.news(target, sequence).map(Told::from).into_iter().chain(of_shells).collect()
+            }
+            None => self.privilege.news(target, sequence).into_iter().map(Told::from).collect(),
         }
     }
 
     fn try_again(&self) {
         match &self.tool {
-            Some(tool) => tool.try_again(),
+            Some(tool) => {
+                tool.try_again();
+                self.beside().is_refused = false;
+            }
             None => self.privilege.try_again(),
         }
     }

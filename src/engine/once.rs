@@ -200,7 +200,7 @@ async fn over(target: TargetId, is_local: bool, connector: &impl Connector, opti
         reports
     };
     let (RoundEnd { result, mut unread, .. }, mut reports) = tokio::join!(reading, gathering);
-    reports.extend(link.news(&target, &sequence).into_iter().map(|news| news.report));
+    reports.extend(link.news(&target, &sequence).into_iter().filter_map(|news| news.report));
     let (mut again, mut clock) = (Vec::new(), None);
     if let (Some(after), Ok(())) = (options.again, &result) {
         let second = async {

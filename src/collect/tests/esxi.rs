@@ -219,9 +219,10 @@ async fn a_host_is_read_by_every_shell_alike() {
         assert_eq!(vms.outcome, Outcome::Exit(0));
         let news = link.news(&target, &sequence);
         assert_eq!(news.len(), 1);
-        let State::Known(value) = &news[0].report.facts[0].reading.state else { panic!("known") };
+        let fact = &news[0].report.as_ref().expect("a report").facts[0];
+        let State::Known(value) = &fact.reading.state else { panic!("known") };
         assert!(value.to_string().starts_with("esxcli: it answers in "), "{value}");
-        assert_eq!(news[0].report.facts[0].attribute, Attribute::CommandLineTool);
+        assert_eq!(fact.attribute, Attribute::CommandLineTool);
     }
 }
 
@@ -551,4 +552,38 @@ async fn what_is_read_on_demand_is_charged_besides_and_ends_with_who_asked() {
     assert_eq!(began.elapsed(), TURN + COMMAND);
     assert!(matches!(news, ChangeNews::ReadAgain(Err(_))), "{news:?}");
     assert_eq!(work.take(), COMMAND);
+}
+
+#[tokio::test]
+async fn a_host_that_refuses_a_second_shell_is_told_and_tried_again_when_asked() {
+    let refuse = || Act::Refuse(TransportError::ChannelRefused(Text::new("no more sessions")));
+    let behaviour = Behaviour::of([Act::Run, refuse()]);
+    let link = ShellLink::esxi(Fake::new(&behaviour));
+    let (target, sequence, work) = (TargetId::new("esx"), Sequence::default(), Work::default());
+    let sources = by_agent(4);
+    let (sender, mut sections) = mpsc::channel(64);
+    // How many shells were begun, and how many sources were read.
+    let mut begun = 0;
+    let mut shells = || {
+        let now = behaviour.commands().len();
+        now - std::mem::replace(&mut begun, now)
+    };
+    let told = || link.news(&target, &sequence).into_iter().filter_map(|news| news.refusal).collect::<Vec<_>>();
+    assert_eq!(link.batch(&sources, &sender, &work).await, Ok(()));
+    assert_eq!(shells(), 3, "two, of which one was refused, and what that had to read");
+    let notices = told();
+    assert!(notices.len() == 1 && notices[0].contains("beside another (no more sessions)"), "{notices:?}");
+    assert_eq!(link.batch(&sources, &sender, &work).await, Ok(()));
+    assert_eq!((shells(), told()), (1, vec![]));
+    link.try_again();
+    behaviour.acts.lock().expect("not poisoned").extend([Act::Run, Act::Run, Act::Run, refuse()]);
+    assert_eq!(link.batch(&sources, &sender, &work).await, Ok(()));
+    assert_eq!(shells(), 2, "side by side again");
+    assert_eq!(link.batch(&sources, &sender, &work).await, Ok(()));
+    assert_eq!((shells(), told().len()), (3, 1), "it allowed them in between");
+    let mut read = 0;
+    while sections.try_recv().is_ok() {
+        read += 1;
+    }
+    assert_eq!(read, 16, "everything was read each time");
 }

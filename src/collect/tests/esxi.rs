@@ -511,7 +511,7 @@ async fn what_a_host_works_is_the_sum_of_its_shells_from_when_they_began() {
     let (sender, _sections) = mpsc::channel(16);
     let work = Work::default();
     assert!(link.batch(&by_agent(4), &sender, &work).await.is_err());
-    assert_eq!(work.take(), (ESXI_BATCH_DEADLINE - TURN) * 2);
+    assert_eq!(work.take(), ESXI_BATCH_DEADLINE.saturating_sub(TURN) * 2);
     // Who brings a meter of its own is charged for its own.
     let (own, other) = (Work::default(), Work::default());
     let (few, many) = (by_agent(1), by_agent(1));
@@ -519,7 +519,11 @@ async fn what_a_host_works_is_the_sum_of_its_shells_from_when_they_began() {
         let many = link.batch(&many, &sender, &other);
         tokio::time::timeout(TURN + COMMAND, many).await
     });
-    assert_eq!((own.take(), other.take()), (ESXI_BATCH_DEADLINE - TURN, COMMAND), "also where it is given up");
+    assert_eq!(
+        (own.take(), other.take()),
+        (ESXI_BATCH_DEADLINE.saturating_sub(TURN), COMMAND),
+        "also where it is given up"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,14 +8,15 @@ use tokio::sync::mpsc;
 
 use super::change::Given;
 use super::kind::{self, System};
-use super::link::{BatchError, Connector, Failure, Link};
-use super::privilege::{News, Privilege, Way};
+use super::link::{BatchError, Connector, Failure, Link, Told};
+use super::privilege::{Privilege, Way};
 use super::rounds::Sequence;
 use super::shell::ShellLink;
 use super::switch::SwitchLink;
 use super::transport::local::Local;
 use super::transport::ssh::{self, Caller, Connected, Memory, Route};
 use super::transport::{Asker, Exec, TransportError};
+use super::work::Work;
 use crate::app::Problem;
 use crate::fabric::{TargetId, Text};
 use crate::probe::Source;
@@ -74,7 +75,12 @@ impl Link for LocalLink {
         Text::new("this machine")
     }
 
-    async fn batch(&self, sources: &[Source], sections: &mpsc::Sender<Section>) -> Result<(), BatchError> {
+    async fn batch(
+        &self,
+        sources: &[Source],
+        sections: &mpsc::Sender<Section>,
+        _work: &Work,
+    ) -> Result<(), BatchError> {
         if sources.iter().any(|source| self.privilege.way(source) == Way::AskFirst) {
             self.privilege.learned(&self.local.login().await);
         }
@@ -192,10 +198,10 @@ impl Link for SshLink {
         }
     }
 
-    async fn batch(&self, sources: &[Source], sections: &mpsc::Sender<Section>) -> Result<(), BatchError> {
+    async fn batch(&self, sources: &[Source], sections: &mpsc::Sender<Section>, work: &Work) -> Result<(), BatchError> {
         match self {
-            Self::Shell(link) => link.batch(sources, sections).await,
-            Self::Switch(link) => link.batch(sources, sections).await,
+            Self::Shell(link) => link.batch(sources, sections, work).await,
+            Self::Switch(link) => link.batch(sources, sections, work).await,
         }
     }
 
@@ -220,7 +226,7 @@ impl Link for SshLink {
         }
     }
 
-    fn news(&self, target: &TargetId, sequence: &Sequence) -> Vec<News> {
+    fn news(&self, target: &TargetId, sequence: &Sequence) -> Vec<Told> {
         match self {
             Self::Shell(link) => link.news(target, sequence),
             Self::Switch(link) => link.news(target, sequence),

@@ -167,8 +167,15 @@ impl Governor {
         self.wider > 1
     }
 
-    /// A batch of these is over, after which comes a rest of so many times its length.
-    pub fn ended(&mut self, mut read: Vec<usize>, began: Duration, now: Duration, rest: u32) {
+    /// Something was read besides the batches because somebody waits for it, which is charged as what was asked for: so many
+    /// times what it took is owed, and paid with the batches that follow.
+    pub fn owes(&mut self, worked: Duration, rest: u32) {
+        self.debt += worked.saturating_mul(rest);
+    }
+
+    /// A batch of these is over, for which the shells of the host worked so long: as long as if they had done it one after
+    /// the other. So many times that is the rest that comes after it. Where no work was measured, all of the time was.
+    pub fn ended(&mut self, mut read: Vec<usize>, began: Duration, now: Duration, worked: Duration, rest: u32) {
         read.sort_unstable();
         let asked = read.iter().any(|index| self.asked.contains(index));
         for index in &read {
@@ -176,11 +183,13 @@ impl Governor {
                 self.of(cause).remove(index);
             }
         }
+        let spent = if worked.is_zero() { now.saturating_sub(began) } else { worked };
+        let now = now.max(began + spent);
         if !asked {
-            self.window.worked(began, now);
+            self.window.worked(began, began + spent);
         }
-        let spent = now.saturating_sub(began);
-        self.wider = self.load(read, spent);
+        // What was not measured says nothing of load: a shell that was refused is done at once, and would be the best.
+        self.wider = if worked.is_zero() { 1 } else { self.load(read, spent) };
         // What was still owed when it began stays owed, and is given bit by bit, so that what presses is read in the
         // meantime, if less often.
         self.debt = (self.debt + self.rest.saturating_sub(began)).saturating_sub(began.saturating_sub(self.rest));
@@ -228,30 +237,58 @@ mod tests {
         governor.not_before(Duration::ZERO, seconds(1), cause)
     }
 
+    fn ended(governor: &mut Governor, index: usize, began: u64, now: u64) {
+        governor.ended(vec![index], seconds(began), seconds(now), seconds(now - began), 9);
+    }
+
+    #[test]
+    fn what_was_read_besides_is_owed_and_no_load() {
+        let mut governor = Governor::default();
+        ended(&mut governor, 0, 0, 3);
+        governor.owes(seconds(20), 9);
+        assert_eq!(governor.debt, seconds(180));
+        // It waited for half a minute while the host did the other thing.
+        governor.ended(vec![0], seconds(30), seconds(63), seconds(3), 9);
+        assert!(!governor.is_loaded());
+        assert_eq!(governor.rest, seconds(63 + 27 + 24), "its own rest, and a part of what is owed");
+        assert_eq!(governor.debt, seconds(180 - 24));
+        assert_eq!(governor.window.work_since(Duration::ZERO), seconds(6));
+    }
+
+    #[test]
+    fn a_batch_in_which_no_shell_worked_is_no_measure_of_load() {
+        let mut governor = Governor::default();
+        governor.ended(vec![0], seconds(0), Duration::from_millis(10), Duration::ZERO, 9);
+        ended(&mut governor, 0, 10, 14);
+        assert!(!governor.is_loaded());
+        governor.ended(vec![0], seconds(100), seconds(190), Duration::ZERO, 9);
+        assert_eq!(governor.rest, seconds(190 + 810), "it rests all the same");
+    }
+
     #[test]
     fn debts_are_paid_batch_by_batch() {
         let mut governor = Governor::default();
-        governor.ended(vec![0], seconds(0), seconds(4), 9);
+        ended(&mut governor, 0, 0, 4);
         assert_eq!(next(&governor, None), seconds(4 + 36));
         assert_eq!(next(&governor, Some(Cause::Fresh)), Duration::ZERO);
-        governor.ended(vec![1], seconds(4), seconds(6), 9);
+        ended(&mut governor, 1, 4, 6);
         // Of 36 seconds that are owed 16 are given with this batch.
         assert_eq!(next(&governor, None), seconds(6 + 18 + 16));
-        governor.ended(vec![0], seconds(40), seconds(44), 9);
+        ended(&mut governor, 0, 40, 44);
         assert_eq!(next(&governor, None), seconds(44 + 36 + 20), "ten seconds of work in a hundred");
     }
 
     #[test]
     fn what_is_asked_for_is_read_beyond_the_minute_and_charged() {
         let mut governor = Governor::default();
-        governor.ended(vec![0], seconds(0), seconds(60), 9);
+        ended(&mut governor, 0, 0, 60);
         for cause in [None, Some(Cause::Changed), Some(Cause::Fresh)] {
             assert_eq!(next(&governor, cause), seconds(600), "{cause:?}");
         }
         governor.want([1], Cause::Asked);
         assert_eq!(governor.cause(1), Some(Cause::Asked));
         assert_eq!(next(&governor, Some(Cause::Asked)), Duration::ZERO);
-        governor.ended(vec![1], seconds(60), seconds(70), 9);
+        ended(&mut governor, 1, 60, 70);
         assert_eq!(governor.cause(1), None);
         assert_eq!(next(&governor, None), seconds(600), "the minute is none the longer for it");
         assert_eq!(governor.rest, seconds(70 + 90 + 80));
@@ -262,7 +299,7 @@ mod tests {
     fn under_load_the_rest_is_wider_until_that_is_how_long_it_takes() {
         let mut governor = Governor::default();
         let mut batch = |began: u64, length: u64| {
-            governor.ended(vec![0], seconds(began), seconds(began + length), 9);
+            ended(&mut governor, 0, began, began + length);
             (governor.is_loaded(), governor.rest.saturating_sub(seconds(began + length)))
         };
         assert_eq!(batch(0, 3), (false, seconds(27)));

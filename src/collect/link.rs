@@ -11,8 +11,9 @@ use super::privilege::{News, Privilege};
 use super::rounds::Sequence;
 use super::transport::ssh::{Connected, Retry};
 use super::transport::{Exec, TransportError};
+use super::work::Work;
 use crate::app::Problem;
-use crate::fabric::{TargetId, Text};
+use crate::fabric::{Report, TargetId, Text};
 use crate::probe::Source;
 use crate::probe::dialect::sections::Section;
 
@@ -83,6 +84,21 @@ pub enum BatchError {
     Flooded,
 }
 
+/// What is to be told of the way in which a target is read.
+#[derive(Debug)]
+pub struct Told {
+    /// What is known now, for the model, if that is anything for it.
+    pub report: Option<Report>,
+    /// A sentence for the events, if there is one that was not told yet.
+    pub refusal: Option<String>,
+}
+
+impl From<News> for Told {
+    fn from(News { report, refusal }: News) -> Self {
+        Self { report: Some(report), refusal }
+    }
+}
+
 /// A connection to a target that is up.
 pub trait Link: Send + Sync + 'static {
     /// The way there, in words.
@@ -94,18 +110,14 @@ pub trait Link: Send + Sync + 'static {
     }
 
     /// Reads all `sources` once; each section goes into `sections` as soon as it is complete. Sources that began and did
-    /// not end give a section, too, with an outcome that says so; sources that never began give none.
+    /// not end give a section, too, with an outcome that says so; sources that never began give none. How long the shells
+    /// of an ESXi host worked for it goes into `work`, also where it is dropped before its end.
     fn batch(
         &self,
         sources: &[Source],
         sections: &mpsc::Sender<Section>,
+        work: &Work,
     ) -> impl Future<Output = Result<(), BatchError>> + Send;
-
-    /// How long the shells of the batches since this was asked last worked, one after the other; `None` where no more than
-    /// one worked at a time.
-    fn worked(&self) -> Option<Duration> {
-        None
-    }
 
     /// Starts a stream whose lines carry `nonce`: ticks go in, lines come out.
     fn stream(&self, nonce: &str) -> impl Future<Output = Result<Exec, TransportError>> + Send;
@@ -117,8 +129,8 @@ pub trait Link: Send + Sync + 'static {
     fn privilege(&self) -> &Privilege;
 
     /// What is to be told of the way in which it is read, if anything is new.
-    fn news(&self, target: &TargetId, sequence: &Sequence) -> Vec<News> {
-        self.privilege().news(target, sequence).into_iter().collect()
+    fn news(&self, target: &TargetId, sequence: &Sequence) -> Vec<Told> {
+        self.privilege().news(target, sequence).into_iter().map(Told::from).collect()
     }
 
     /// Somebody asked for a read: what was found out about the way of reading may have changed.

@@ -30,6 +30,7 @@ pub mod switch;
 pub mod transport;
 pub mod turns;
 pub mod window;
+pub mod work;
 
 #[cfg(test)]
 pub(crate) mod testing;

@@ -195,7 +195,8 @@ impl<C: Connector> Poller<C> {
         };
         // The batches hold what stands of the target: what is read besides is read by the same probes.
         let probes = Arc::clone(&standing.probes);
-        let changes = change::serve(link, &probes, &self.outlet, sequence, &mut self.requests);
+        let besides = Arc::clone(&standing.besides);
+        let changes = change::serve(link, &probes, &self.outlet, sequence, &besides, &mut self.requests);
         tokio::select! {
             biased;
             () = self.cancelled.cancelled() => SessionEnd::Cancelled,

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::link::{BatchError, Link};
 use super::rhythm;
 use super::rounds::Sequence;
+use super::work::Work;
 use crate::fabric::{Observation, Outcome, Report, SourceId, TargetId, Timestamp};
 use crate::probe::dialect::sections::Section;
 use crate::probe::{Probe, Source};
@@ -172,22 +173,24 @@ pub async fn round<L: Link>(
     probes: Vec<&Probe>,
     outlet: &mpsc::Sender<Report>,
 ) -> RoundEnd {
-    round_of(link, target, sequence, probes.into_iter().map(Due::whole).collect(), outlet).await
+    let due = probes.into_iter().map(Due::whole).collect();
+    round_of(link, target, sequence, due, &Work::default(), outlet).await
 }
 
-/// The same of probes of which some are read in part.
+/// The same of probes of which some are read in part. What an ESXi host works for it goes into `work`.
 pub async fn round_of<L: Link>(
     link: &L,
     target: &TargetId,
     sequence: &Sequence,
     probes: Vec<Due<'_>>,
+    work: &Work,
     outlet: &mpsc::Sender<Report>,
 ) -> RoundEnd {
     let mut round = Round::new(probes);
     let sources = round.sources.clone();
     let (sender, mut sections) = mpsc::channel(WAITING_SECTIONS);
     let reading = async {
-        let result = link.batch(&sources, &sender).await;
+        let result = link.batch(&sources, &sender, work).await;
         drop(sender);
         result
     };

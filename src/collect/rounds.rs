@@ -8,9 +8,8 @@ use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::link::{BatchError, Failure, Link};
+use super::link::{BatchError, Failure, Link, Told};
 use super::outlet::Outlet;
-use super::privilege::News;
 use super::rhythm;
 use super::round::{Due, round_of};
 pub use super::round::{RoundEnd, round, saved_report, unread_report};
@@ -18,6 +17,7 @@ use super::schedule::Part;
 use super::setback::{fatal, incomplete, refused};
 use super::standing::Standing;
 use super::turns::Turns;
+use super::work::Work;
 use crate::app::Severity;
 use crate::fabric::{Report, SourceId, Text};
 use crate::probe::Probe;
@@ -80,6 +80,7 @@ pub async fn run<L: Link>(
     // The same trouble in every batch is one event, not one a second.
     let mut told = String::new();
     loop {
+        standing.charge();
         let wait = async {
             match standing.next() {
                 Some(due) => sleep_until(due).await,
@@ -130,8 +131,9 @@ pub async fn run<L: Link>(
                 outlet.report(report).await;
             }
         };
+        let work = Work::default();
         let reading = async {
-            let end = round_of(link, target, sequence, due, &sender).await;
+            let end = round_of(link, target, sequence, due, &work, &sender).await;
             drop(sender);
             end
         };
@@ -144,8 +146,7 @@ pub async fn run<L: Link>(
             }
         }
         let now = standing.now();
-        let worked = link.worked().map_or(Duration::ZERO, |worked| standing.in_its_time(worked));
-        let worked = worked.max(now.saturating_sub(began));
+        let worked = standing.in_its_time(work.take());
         standing.schedule.ended_after(began, now, worked);
         for (name, observations) in fresh {
             if rhythm::may_stand(observations.iter().map(|seen| &**seen)) {
@@ -165,8 +166,10 @@ pub async fn run<L: Link>(
             }
         }
         has_read |= !end.read.is_empty();
-        for News { report, refusal } in link.news(target, sequence) {
-            outlet.report(report).await;
+        for Told { report, refusal } in link.news(target, sequence) {
+            if let Some(report) = report {
+                outlet.report(report).await;
+            }
             if let Some(text) = refusal {
                 outlet.notice(Severity::Warning, &text).await;
             }

@@ -308,7 +308,8 @@ impl Schedule {
         self.ended_after(began, now, now.saturating_sub(began));
     }
 
-    /// The same, where so much was worked in that time, by several shells at once.
+    /// The same, where so much was worked in that time, by several shells at once; nothing where that was not measured, or
+    /// no shell began to work.
     pub fn ended_after(&mut self, began: Duration, now: Duration, worked: Duration) {
         self.not_before = now + REST.max(now.saturating_sub(began));
         let taken = std::mem::take(&mut self.taken);
@@ -320,14 +321,7 @@ impl Schedule {
             item.tried = true;
         }
         let Some(governor) = &mut self.governor else { return };
-        let is_new = self.items.iter().any(Item::is_new);
-        // As if it had been done one after the other.
-        governor.ended(
-            taken,
-            began,
-            now.max(began + worked),
-            if is_new { governor::FIRST_REST } else { governor::REST },
-        );
+        governor.ended(taken, began, now, worked, Self::rest(&self.items));
         self.end_pass(now);
         let Some(governor) = &self.governor else { return };
         if governor.is_loaded() {
@@ -336,6 +330,18 @@ impl Schedule {
                 let oldest = read + item.period * OLDEST_UNDER_LOAD;
                 item.due = item.due.max((now + item.period).min(oldest));
             }
+        }
+    }
+
+    /// How many times the length of a batch the rest after it is.
+    fn rest(items: &[Item]) -> u32 {
+        if items.iter().any(Item::is_new) { governor::FIRST_REST } else { governor::REST }
+    }
+
+    /// The target worked so long for what was no batch of this schedule: it is owed the rest of that.
+    pub fn owes(&mut self, worked: Duration) {
+        if let Some(governor) = &mut self.governor {
+            governor.owes(worked, Self::rest(&self.items));
         }
     }
 

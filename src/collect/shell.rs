@@ -1,7 +1,7 @@
 //! A POSIX shell at the other end of a connection: batches and streams are both a `/bin/sh -s` that gets its script on
 //! its input. The command line says nothing else, so no login shell has to understand any of it.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -11,11 +11,12 @@ use super::change::Given;
 use super::esxcli::{self, Attempt, LOCALCLI, Tool};
 use super::kind::System;
 use super::lanes;
-use super::link::{BatchError, Link, Remote};
-use super::privilege::{News, Privilege, Way};
+use super::link::{BatchError, Link, Remote, Told};
+use super::privilege::{Privilege, Way};
 use super::rounds::Sequence;
 use super::switch;
 use super::transport::{Exec, Output, TransportError};
+use super::work::Work;
 use crate::fabric::{Outcome, TargetId, Text, Timestamp};
 use crate::probe::Source;
 use crate::probe::dialect::posix::{ESXCLI, change_script, compile_for, needs_esxcli};
@@ -51,6 +52,33 @@ const LOGIN_DEADLINE: Duration = Duration::from_secs(10);
 /// An answer to that is shorter.
 const LONGEST_LOGIN: usize = 64 * 1024;
 
+/// Whether an ESXi host allows a shell beside another.
+#[derive(Debug, Default)]
+struct Beside {
+    /// It refused one, and nobody asked for a read since.
+    is_refused: bool,
+    /// That was told, and it allowed none since.
+    is_told: bool,
+    /// What is to be told of it.
+    news: Option<String>,
+}
+
+impl Beside {
+    fn refused(&mut self, why: &Text) {
+        self.is_refused = true;
+        if !std::mem::replace(&mut self.is_told, true) {
+            self.news = Some(format!(
+                "refused a shell beside another ({why}): reads now follow one another, so values come less often; the next \
+                 read that is asked for tries several again"
+            ));
+        }
+    }
+
+    fn allowed(&mut self) {
+        self.is_told = false;
+    }
+}
+
 /// A shell over a connection.
 #[derive(Debug)]
 pub struct ShellLink<R> {
@@ -58,10 +86,8 @@ pub struct ShellLink<R> {
     privilege: Privilege,
     /// On an ESXi host: what reads it.
     tool: Option<Tool>,
-    /// On an ESXi host: true once it refused a shell beside another.
-    is_serial: AtomicBool,
-    /// For how long shells of an ESXi host worked since somebody asked, in microseconds.
-    worked: AtomicU64,
+    /// On an ESXi host: whether it allows a shell beside another.
+    beside: Mutex<Beside>,
     /// On a switch that is Linux.
     switch: Option<SwitchSystem>,
 }
@@ -69,14 +95,7 @@ pub struct ShellLink<R> {
 impl<R: Remote> ShellLink<R> {
     /// The shell at the other end of `remote`, whose privileged commands are run as `privilege` says.
     pub fn new(remote: R, privilege: Privilege) -> Self {
-        Self {
-            remote,
-            privilege,
-            tool: None,
-            is_serial: AtomicBool::default(),
-            worked: AtomicU64::default(),
-            switch: None,
-        }
+        Self { remote, privilege, tool: None, beside: Mutex::default(), switch: None }
     }
 
     /// The shell of an ESXi host at the other end of `remote`. There is no `sudo` on such hosts.
@@ -90,7 +109,7 @@ impl<R: Remote> ShellLink<R> {
     }
 
     /// How long a batch may take.
-    fn how(&self) -> How {
+    fn how(&self) -> How<'static> {
         match self.switch {
             Some(_) => How { deadline: switch::BATCH_DEADLINE, ..How::default() },
             None => How::default(),
@@ -103,50 +122,50 @@ impl<R: Remote> ShellLink<R> {
         tool: &Tool,
         sources: &[Source],
         sections: &mpsc::Sender<Section>,
+        work: &Work,
     ) -> Result<(), BatchError> {
         let name = match tool.in_force() {
             Some(name) => name,
             None if sources.iter().any(|source| needs_esxcli(&source.read)) => {
-                let began = Instant::now();
-                let esxcli = time(&self.remote, ESXCLI).await?;
-                let localcli = time(&self.remote, LOCALCLI).await?;
-                self.note_work(began.elapsed());
+                let esxcli = time(&self.remote, ESXCLI, work).await?;
+                let localcli = time(&self.remote, LOCALCLI, work).await?;
                 tool.timed(esxcli, localcli)
             }
             None => ESXCLI,
         };
-        let lanes = if self.is_serial.load(Ordering::Relaxed) {
-            vec![(0..sources.len()).collect()]
-        } else {
-            lanes::spread(sources)
-        };
-        let reading = lanes.iter().map(|places| self.lane((tool, name), sources, places, sections));
+        let lanes = if self.beside().is_refused { vec![(0..sources.len()).collect()] } else { lanes::spread(sources) };
+        let reading = lanes.iter().map(|places| self.lane((tool, name), sources, places, sections, work));
         let ends = futures::future::join_all(reading).await;
         let is_refused = |end: &Result<(), BatchError>| matches!(end, Err(BatchError::ChannelRefused(_)));
         if ends.iter().all(is_refused) {
             return ends.into_iter().next().unwrap_or(Ok(()));
         }
-        // It allows fewer shells at a time: what they would have read is read by one, now and from now on.
+        // It allows fewer shells at a time: what they would have read is read by one, now and until somebody asks.
         let mut left: Vec<usize> = Vec::new();
+        let mut refusal = None;
         let mut end = Ok(());
         for (lane, of_lane) in lanes.iter().zip(ends) {
             match of_lane {
-                Err(BatchError::ChannelRefused(_)) => left.extend(lane),
+                Err(BatchError::ChannelRefused(why)) => {
+                    left.extend(lane);
+                    refusal = Some(why);
+                }
                 of_lane => end = worse(end, of_lane),
             }
         }
-        if !left.is_empty() {
-            self.is_serial.store(true, Ordering::Relaxed);
+        if let Some(why) = refusal {
+            self.beside().refused(&why);
             left.sort_unstable();
-            let of_left = self.lane((tool, name), sources, &left, sections).await;
+            let of_left = self.lane((tool, name), sources, &left, sections, work).await;
             end = worse(end, of_left);
+        } else if lanes.len() > 1 {
+            self.beside().allowed();
         }
         end
     }
 
-    fn note_work(&self, length: Duration) {
-        let length = u64::try_from(length.as_micros()).unwrap_or(u64::MAX);
-        self.worked.fetch_add(length, Ordering::Relaxed);
+    fn beside(&self) -> MutexGuard<'_, Beside> {
+        self.beside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads the sources at these places of a batch of an ESXi host by one shell.
@@ -156,14 +175,13 @@ impl<R: Remote> ShellLink<R> {
         sources: &[Source],
         places: &[usize],
         sections: &mpsc::Sender<Section>,
+        work: &Work,
     ) -> Result<(), BatchError> {
         let own: Vec<Source> = places.iter().map(|&place| sources[place]).collect();
         let (sender, mut received) = mpsc::channel::<Section>(1);
-        let how = How { tool: name, deadline: ESXI_BATCH_DEADLINE };
+        let how = How { tool: name, deadline: ESXI_BATCH_DEADLINE, work: Some(work) };
         let reading = async {
-            let began = Instant::now();
             let result = run(&self.remote, &own, &[], how, &sender).await;
-            self.note_work(began.elapsed());
             drop(sender);
             result
         };
@@ -209,12 +227,12 @@ impl<R: Remote> Link for ShellLink<R> {
         }
     }
 
-    async fn batch(&self, sources: &[Source], sections: &mpsc::Sender<Section>) -> Result<(), BatchError> {
+    async fn batch(&self, sources: &[Source], sections: &mpsc::Sender<Section>, work: &Work) -> Result<(), BatchError> {
         if sources.is_empty() {
             return Ok(());
         }
         if let Some(tool) = &self.tool {
-            return self.esxi_batch(tool, sources, sections).await;
+            return self.esxi_batch(tool, sources, sections, work).await;
         }
         self.ask_login(sources).await?;
         let ways: Vec<Option<ByRoot>> = sources
@@ -249,10 +267,6 @@ impl<R: Remote> Link for ShellLink<R> {
         let (result, ()) = tokio::join!(reading, passing_on);
         result?;
         self.plainly(sources, &refused, sections).await
-    }
-
-    fn worked(&self) -> Option<Duration> {
-        self.tool.as_ref().map(|_| Duration::from_micros(self.worked.swap(0, Ordering::Relaxed)))
     }
 
     async fn stream(&self, nonce: &str) -> Result<Exec, TransportError> {
@@ -292,16 +306,23 @@ impl<R: Remote> Link for ShellLink<R> {
         &self.privilege
     }
 
-    fn news(&self, target: &TargetId, sequence: &Sequence) -> Vec<News> {
+    fn news(&self, target: &TargetId, sequence: &Sequence) -> Vec<Told> {
         match &self.tool {
-            Some(tool) => tool.news(target, sequence).into_iter().collect(),
-            None => self.privilege.news(target, sequence).into_iter().collect(),
+            Some(tool) => {
+                let refusal = self.beside().news.take();
+                let of_shells = refusal.map(|refusal| Told { report: None, refusal: Some(refusal) });
+                tool.news(target, sequence).map(Told::from).into_iter().chain(of_shells).collect()
+            }
+            None => self.privilege.news(target, sequence).into_iter().map(Told::from).collect(),
         }
     }
 
     fn try_again(&self) {
         match &self.tool {
-            Some(tool) => tool.try_again(),
+            Some(tool) => {
+                tool.try_again();
+                self.beside().is_refused = false;
+            }
             None => self.privilege.try_again(),
         }
     }
@@ -384,24 +405,27 @@ fn worse(one: Result<(), BatchError>, other: Result<(), BatchError>) -> Result<(
 
 /// How a batch is run.
 #[derive(Clone, Copy, Debug)]
-struct How {
+struct How<'a> {
     /// What stands for `esxcli`.
     tool: &'static str,
     /// How long it may take.
     deadline: Duration,
+    /// Where it counts how long a shell works: the meter.
+    work: Option<&'a Work>,
 }
 
-impl Default for How {
+impl Default for How<'_> {
     fn default() -> Self {
-        Self { tool: ESXCLI, deadline: BATCH_DEADLINE }
+        Self { tool: ESXCLI, deadline: BATCH_DEADLINE, work: None }
     }
 }
 
 /// Times one of the two programs that may read an ESXi host. Fails only with the connection.
-async fn time(remote: &impl Remote, tool: &'static str) -> Result<Attempt, BatchError> {
+async fn time(remote: &impl Remote, tool: &'static str, work: &Work) -> Result<Attempt, BatchError> {
     let (sender, mut received) = mpsc::channel::<Section>(1);
     let (at, began) = (Timestamp::now(), Instant::now());
-    let result = run(remote, &[esxcli::QUESTION], &[], How { tool, deadline: esxcli::DEADLINE }, &sender).await;
+    let how = How { tool, deadline: esxcli::DEADLINE, work: Some(work) };
+    let result = run(remote, &[esxcli::QUESTION], &[], how, &sender).await;
     drop(sender);
     let took = began.elapsed();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -419,7 +443,7 @@ async fn run(
     remote: &impl Remote,
     sources: &[Source],
     ways: &[Option<ByRoot>],
-    how: How,
+    how: How<'_>,
     sections: &mpsc::Sender<Section>,
 ) -> Result<(), BatchError> {
     let nonce = nonce();
@@ -433,13 +457,15 @@ async fn run(
     };
     let start = async {
         let exec = remote.exec(SHELL).await?;
+        // Until then nothing works there: it may have waited for others to be done.
+        let working = how.work.map(Work::begins);
         // A shell may be done before it sees the end of its input, or end without reading any: what it gave tells.
         if exec.send(script).await.is_ok() {
             let _ = exec.end_input().await;
         }
-        Ok::<Exec, TransportError>(exec)
+        Ok::<_, TransportError>((exec, working))
     };
-    let mut exec = timeout_at(deadline, start).await.map_err(|_| late(&reader))??;
+    let (mut exec, working) = timeout_at(deadline, start).await.map_err(|_| late(&reader))??;
     let mut status = None;
     let mut killed = false;
     let (error, outcome) = loop {
@@ -470,7 +496,7 @@ async fn run(
             break (BatchError::Flooded, Outcome::Cut);
         }
     };
-    drop(exec);
+    drop((exec, working));
     if error != BatchError::Closed {
         for section in reader.finish(&outcome) {
             let _ = sections.send(section).await;

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::kind::System;
 use super::schedule::Schedule;
 use super::switch;
+use super::work::Work;
 use crate::fabric::Observation;
 use crate::probe::Probe;
 
@@ -37,6 +38,8 @@ pub struct Standing {
     pub schedule: Schedule,
     /// What was read last of probes of which some sources lead.
     pub kept: BTreeMap<&'static str, Vec<Arc<Observation>>>,
+    /// What it worked besides, for what somebody waits for: the batches are owed for it.
+    pub besides: Arc<Work>,
     system: System,
     sparing: Sparing,
     /// What the times of the schedule count from.
@@ -53,7 +56,8 @@ impl Standing {
             System::Switch(_) => Schedule::every(&probes, switch::PERIOD),
             System::Esxi | System::Linux => Schedule::new(&probes),
         };
-        Self { probes, schedule, kept: BTreeMap::new(), system, sparing, start: Instant::now(), ended: None }
+        let (kept, besides) = (BTreeMap::new(), Arc::default());
+        Self { probes, schedule, kept, besides, system, sparing, start: Instant::now(), ended: None }
     }
 
     /// The target is connected again: what stands of it, if it is a host that is to be spared and was one before.
@@ -69,7 +73,14 @@ impl Standing {
     /// The connection ended, whatever ran over it.
     pub fn ended(&mut self) {
         self.schedule.broken_off(self.now());
+        self.charge();
         self.ended = Some(Instant::now());
+    }
+
+    /// What was worked besides the batches since this was done last is charged.
+    pub fn charge(&mut self) {
+        let worked = self.in_its_time(self.besides.take());
+        self.schedule.owes(worked);
     }
 
     /// The time of the schedule.

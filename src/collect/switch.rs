@@ -11,6 +11,7 @@ use super::kind::System;
 use super::link::{BatchError, Link, Remote};
 use super::privilege::Privilege;
 use super::transport::{Exec, Output, TransportError};
+use super::work::Work;
 use crate::fabric::{Outcome, Text};
 use crate::probe::Source;
 use crate::probe::dialect::sections::{MOST_OF_BATCH, MOST_OF_SECTION, Section};
@@ -132,7 +133,12 @@ impl<R: Remote> Link for SwitchLink<R> {
         System::Switch(self.system)
     }
 
-    async fn batch(&self, sources: &[Source], sections: &mpsc::Sender<Section>) -> Result<(), BatchError> {
+    async fn batch(
+        &self,
+        sources: &[Source],
+        sections: &mpsc::Sender<Section>,
+        _work: &Work,
+    ) -> Result<(), BatchError> {
         let until = Instant::now() + BATCH_DEADLINE;
         let (mut late, mut answered) = (0, false);
         for (index, source) in sources.iter().enumerate() {

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
@@ -116,9 +117,15 @@ async fn ask(what: What, deadline: Duration, requests: Option<mpsc::Sender<Reque
     let Some(requests) = requests else { return Err(Text::new("nothing can be run on this target")) };
     let (reply, answer) = oneshot::channel();
     let (progress, is_run) = (Progress::default(), matches!(what, What::Run(_)));
-    // Where one waits already nobody serves them: the target is not connected.
-    if requests.try_send(Request { what, reply, progress: progress.clone() }).is_err() {
-        return Err(Text::new("the target is not connected"));
+    // One waits already where another is served, and where nobody serves them until the target is connected again.
+    match requests.try_send(Request { what, reply, progress: progress.clone() }) {
+        Ok(()) => {}
+        Err(TrySendError::Full(_)) => {
+            return Err(Text::new(
+                "it is being read just now, or connected anew, and one request waits already; try again in a moment",
+            ));
+        }
+        Err(TrySendError::Closed(_)) => return Err(Text::new("the target is not connected")),
     }
     let why = match timeout(deadline, answer).await {
         Ok(Ok(news)) => return Ok(news),
@@ -147,10 +154,26 @@ mod tests {
     use std::io::Write as _;
     use std::process::{Command, Stdio};
 
+    use super::*;
     use crate::app::change::script;
+    use crate::collect::change::WAITING;
     use crate::diagnose::check::all;
     use crate::diagnose::remedy::{Cure, Risk, Step};
     use crate::fabric::TargetId;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_target_that_is_read_just_now_is_told_from_one_that_is_gone() {
+        let (requests, waiting) = mpsc::channel(WAITING);
+        let asked = |requests: &mpsc::Sender<Request>| {
+            ask(What::ReadAgain(vec![]), Duration::from_secs(1), Some(requests.clone()))
+        };
+        let said = |answer: Result<ChangeNews, Text>| answer.expect_err("no answer").to_string();
+        assert_eq!(said(asked(&requests).await), "no answer in time", "it waits all the same");
+        let busy = said(asked(&requests).await);
+        assert!(busy.starts_with("it is being read just now") && busy.ends_with("try again in a moment"), "{busy}");
+        drop(waiting);
+        assert_eq!(said(asked(&requests).await), "the target is not connected");
+    }
 
     /// The shells that are here of those that targets have: dash and bash of guests, busybox of ESXi.
     fn shells() -> Vec<Vec<&'static str>> {

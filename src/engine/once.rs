@@ -200,7 +200,7 @@ async fn over(target: TargetId, is_local: bool, connector: &impl Connector, opti
         reports
     };
     let (RoundEnd { result, mut unread, .. }, mut reports) = tokio::join!(reading, gathering);
-    reports.extend(link.news(&target, &sequence).into_iter().map(|news| news.report));
+    reports.extend(link.news(&target, &sequence).into_iter().filter_map(|news| news.report));
     let (mut again, mut clock) = (Vec::new(), None);
     if let (Some(after), Ok(())) = (options.again, &result) {
         let second = async {
@@ -264,8 +264,19 @@ async fn by_parts<L: Link>(
         let (part, later) =
             rest.split_at(governor::part(rest.iter().map(|probe| governor::cost(probe.sources)), lanes::MOST_COST));
         rest = later;
-        let end = rounds::round(link, target, sequence, part.to_vec(), reports).await;
-        whole.read.extend(end.read);
+        let mut part = part.to_vec();
+        let mut rounds = 1;
+        // A host that allows one shell at a time may not get through what is meant for several: it is asked again.
+        let end = loop {
+            let end = rounds::round(link, target, sequence, part.clone(), reports).await;
+            let slow = matches!(end.result, Err(BatchError::TimedOut { begun: true, .. })) && !end.read.is_empty();
+            whole.read.extend(&end.read);
+            if !slow || end.unread.is_empty() || rounds == MOST_ROUNDS {
+                break end;
+            }
+            rounds += 1;
+            part.retain(|probe| end.unread.contains(&probe.name));
+        };
         whole.unread.extend(end.unread);
         let goes_on = matches!(end.result, Ok(()) | Err(BatchError::TimedOut { begun: true, .. }));
         if whole.result.is_ok() {
@@ -281,11 +292,16 @@ async fn by_parts<L: Link>(
 
 #[cfg(test)]
 mod tests {
-    use crate::probe::privilege::Become;
     use std::sync::Arc;
 
     use super::*;
+    use crate::collect::change::Given;
+    use crate::collect::privilege::Privilege;
     use crate::collect::testing::{Act, Behaviour, Fake, FakeConnector};
+    use crate::collect::transport::{Exec, TransportError};
+    use crate::collect::work::Work;
+    use crate::probe::dialect::sections::Section;
+    use crate::probe::privilege::Become;
     use crate::probe::{Pace, Read, Rhythm, Source, Word};
 
     const PROBES: &[Probe] = &[
@@ -356,6 +372,61 @@ mod tests {
         assert_eq!(problem.what.as_str(), "was not read to its end within 7 s");
         assert_eq!(problem.cause.as_str(), "not read: test.slow, test.uptime");
         assert_eq!(collected.reports.len(), 2, "and each of them says so");
+    }
+
+    /// A host that gets through one source in the time that a batch has.
+    #[derive(Default)]
+    struct Slow(Privilege);
+
+    impl Link for Slow {
+        fn described(&self) -> Text {
+            Text::new("slow")
+        }
+
+        async fn batch(
+            &self,
+            sources: &[Source],
+            sections: &mpsc::Sender<Section>,
+            _work: &Work,
+        ) -> Result<(), BatchError> {
+            let (outcome, stdout, stderr) = (Outcome::Exit(0), Vec::new(), Vec::new());
+            let section = Section { index: 0, outcome, duration: None, stdout, stderr, cut: 0, command: None };
+            let _ = sections.send(section).await;
+            let after = Duration::from_secs(90);
+            let late = BatchError::TimedOut { begun: true, after, said: Text::new("") };
+            if sources.len() > 1 { Err(late) } else { Ok(()) }
+        }
+
+        async fn stream(&self, _: &str) -> Result<Exec, TransportError> {
+            Err(TransportError::ExecRefused)
+        }
+
+        async fn run(&self, _: &[String]) -> Result<Given, BatchError> {
+            Err(BatchError::ExecRefused)
+        }
+
+        fn privilege(&self) -> &Privilege {
+            &self.0
+        }
+
+        async fn closed(&self) -> Text {
+            std::future::pending().await
+        }
+
+        async fn close(self) {}
+    }
+
+    #[tokio::test]
+    async fn what_a_host_does_not_get_through_is_asked_for_again() {
+        let (target, sequence) = (TargetId::new("esx"), Sequence::default());
+        let due: Vec<&Probe> = PROBES.iter().collect();
+        let (sender, mut reports) = mpsc::channel(16);
+        let end = by_parts(&Slow::default(), &target, &sequence, &due, &sender).await;
+        assert_eq!((end.result, end.read.len()), (Ok(()), 2));
+        assert!(end.unread.is_empty());
+        for probe in PROBES {
+            assert_eq!(reports.try_recv().expect("a report").probe.as_str(), probe.name);
+        }
     }
 
     #[tokio::test]

@@ -5,19 +5,23 @@ use std::path::Path;
 use std::process::{Command as Program, Stdio};
 use std::sync::Mutex;
 
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
 use super::*;
+use crate::app::change::ChangeNews;
+use crate::collect::change::{self, Progress, Request, What};
 use crate::collect::esxcli::QUESTION;
 use crate::collect::kind::System;
 use crate::collect::link::{BatchError, Connector, Failure, Link, Remote};
 use crate::collect::poller;
 use crate::collect::privilege::Privilege;
 use crate::collect::rounds::{Sequence, round};
-use crate::collect::shell::ShellLink;
-use crate::collect::testing::spawn;
+use crate::collect::shell::{ESXI_BATCH_DEADLINE, ShellLink};
+use crate::collect::testing::{Act, Behaviour, Fake, spawn};
 use crate::collect::transport::{Exec, TransportError};
 use crate::collect::window::{MOST_WORK, WINDOW};
+use crate::collect::work::Work;
 use crate::fabric::{Attribute, Outcome, State, Text};
 use crate::probe::Listing;
 use crate::probe::dialect::sections::Section;
@@ -215,9 +219,10 @@ async fn a_host_is_read_by_every_shell_alike() {
         assert_eq!(vms.outcome, Outcome::Exit(0));
         let news = link.news(&target, &sequence);
         assert_eq!(news.len(), 1);
-        let State::Known(value) = &news[0].report.facts[0].reading.state else { panic!("known") };
+        let fact = &news[0].report.as_ref().expect("a report").facts[0];
+        let State::Known(value) = &fact.reading.state else { panic!("known") };
         assert!(value.to_string().starts_with("esxcli: it answers in "), "{value}");
-        assert_eq!(news[0].report.facts[0].attribute, Attribute::CommandLineTool);
+        assert_eq!(fact.attribute, Attribute::CommandLineTool);
     }
 }
 
@@ -244,10 +249,10 @@ const COMMAND: Duration = Duration::from_millis(700);
 
 /// When it worked, and what it says from now on of one source.
 #[derive(Default)]
-struct Work(Mutex<Vec<(Instant, Duration)>>, Mutex<String>);
+struct Spent(Mutex<Vec<(Instant, Duration)>>, Mutex<String>);
 
 /// A batch that is at work, until it ends or is broken off.
-struct Working<'a>(&'a Work, Instant);
+struct Working<'a>(&'a Spent, Instant);
 
 impl Drop for Working<'_> {
     fn drop(&mut self) {
@@ -259,7 +264,7 @@ impl Drop for Working<'_> {
 const RUNNING: &str = "esxi.vm-processes";
 
 struct Played {
-    work: Arc<Work>,
+    work: Arc<Spent>,
     /// How long it stays connected.
     holds: Option<Duration>,
     privilege: Privilege,
@@ -274,7 +279,12 @@ impl Link for Played {
         System::Esxi
     }
 
-    async fn batch(&self, sources: &[Source], sections: &mpsc::Sender<Section>) -> Result<(), BatchError> {
+    async fn batch(
+        &self,
+        sources: &[Source],
+        sections: &mpsc::Sender<Section>,
+        _work: &Work,
+    ) -> Result<(), BatchError> {
         let _working = Working(&self.work, Instant::now());
         for (index, source) in sources.iter().enumerate() {
             let times = if matches!(source.read, Read::Each { .. }) { 4 } else { 1 };
@@ -312,7 +322,7 @@ impl Link for Played {
     async fn close(self) {}
 }
 
-struct Plays(Arc<Work>, Option<Duration>);
+struct Plays(Arc<Spent>, Option<Duration>);
 
 impl Connector for Plays {
     type Link = Played;
@@ -337,7 +347,7 @@ async fn a_host_works_at_most_a_tenth_of_the_time_for_us() {
     for name in ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t"] {
         probes.extend([one(name, Pace::Fast), one(name, Pace::Medium), one(name, Pace::Slow)]);
     }
-    let work = Arc::new(Work::default());
+    let work = Arc::new(Spent::default());
     let (sender, mut messages) = mpsc::channel(64);
     let (commands, received) = mpsc::channel(4);
     let cancelled = CancellationToken::new();
@@ -349,7 +359,7 @@ async fn a_host_works_at_most_a_tenth_of_the_time_for_us() {
     let consumer = tokio::spawn(async move { while messages.recv().await.is_some() {} });
     let start = Instant::now();
     sleep(Duration::from_hours(2)).await;
-    let spent = |work: &Work| work.0.lock().expect("not poisoned").iter().map(|(_, spent)| *spent).sum::<Duration>();
+    let spent = |work: &Spent| work.0.lock().expect("not poisoned").iter().map(|(_, spent)| *spent).sum::<Duration>();
     let two_hours = spent(&work);
     assert!(two_hours * 10 <= start.elapsed() + Duration::from_mins(2), "{two_hours:?} of two hours");
     assert!(two_hours * 12 >= start.elapsed(), "it is read as often as it may be: {two_hours:?}");
@@ -367,7 +377,7 @@ async fn a_host_works_at_most_a_tenth_of_the_time_for_us() {
 
 #[tokio::test(start_paused = true)]
 async fn what_changed_on_a_host_is_told_soon_and_with_all_that_hangs_on_it() {
-    let work = Arc::new(Work::default());
+    let work = Arc::new(Spent::default());
     let (sender, mut messages) = mpsc::channel(64);
     let (_commands, received) = mpsc::channel(4);
     let cancelled = CancellationToken::new();
@@ -425,7 +435,7 @@ async fn what_changed_on_a_host_is_told_soon_and_with_all_that_hangs_on_it() {
 
 /// The most work of any ten minutes in two hours, over connections that hold so long.
 async fn most_work(holds: Option<Duration>, sparing: Sparing) -> Duration {
-    let work = Arc::new(Work::default());
+    let work = Arc::new(Spent::default());
     let (sender, mut messages) = mpsc::channel(64);
     let (_commands, received) = mpsc::channel(4);
     let cancelled = CancellationToken::new();
@@ -460,4 +470,124 @@ async fn no_ten_minutes_are_more_than_one_of_work_however_often_the_link_drops()
     }
     let free = most_work(None, Sparing { governed: false, ..Sparing::default() }).await;
     assert!(free > MOST_WORK * 4, "without a governor: {free:?}");
+}
+
+/// A connection on which a shell has to wait for its turn, to a host that never answers.
+struct Late(Fake);
+
+/// How long it waits.
+const TURN: Duration = Duration::from_secs(5);
+
+impl Remote for Late {
+    async fn exec(&self, command: &str) -> Result<Exec, TransportError> {
+        sleep(TURN).await;
+        self.0.exec(command).await
+    }
+
+    async fn closed(&self) -> Text {
+        self.0.closed().await
+    }
+
+    fn described(&self) -> Text {
+        self.0.described()
+    }
+
+    async fn close(self) {}
+}
+
+fn hangs() -> ShellLink<Late> {
+    ShellLink::esxi(Late(Fake::new(&Behaviour::of([Act::Hang, Act::Hang, Act::Hang, Act::Hang]))))
+}
+
+/// Sources that are worth so many shells, and that no tool has to be timed for.
+fn by_agent(count: usize) -> Vec<Source> {
+    let read = Read::Command { argv: &[Word::Plain("vim-cmd"), Word::Plain("no/such")], keep: None };
+    vec![Source { name: "test.agent", read }; count]
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_host_works_is_the_sum_of_its_shells_from_when_they_began() {
+    let link = hangs();
+    let (sender, _sections) = mpsc::channel(16);
+    let work = Work::default();
+    assert!(link.batch(&by_agent(4), &sender, &work).await.is_err());
+    assert_eq!(work.take(), ESXI_BATCH_DEADLINE.saturating_sub(TURN) * 2);
+    // Who brings a meter of its own is charged for its own.
+    let (own, other) = (Work::default(), Work::default());
+    let (few, many) = (by_agent(1), by_agent(1));
+    let _ = tokio::join!(link.batch(&few, &sender, &own), async {
+        let many = link.batch(&many, &sender, &other);
+        tokio::time::timeout(TURN + COMMAND, many).await
+    });
+    assert_eq!(
+        (own.take(), other.take()),
+        (ESXI_BATCH_DEADLINE.saturating_sub(TURN), COMMAND),
+        "also where it is given up"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_read_on_demand_is_charged_besides_and_ends_with_who_asked() {
+    let probe = Probe { sources: &[QUESTION], ..HOST_PROBES[0] };
+    let link = hangs();
+    let (messages, _console) = mpsc::channel(64);
+    let outlet = crate::collect::outlet::Outlet::new(TargetId::new("esx"), messages);
+    let (sequence, work) = (Sequence::default(), Work::default());
+    let (requests, mut received) = mpsc::channel(change::WAITING);
+    let ask = |names: &[&str]| {
+        let what = What::ReadAgain(names.iter().map(|name| (*name).to_owned()).collect());
+        let (reply, answer) = oneshot::channel();
+        requests.try_send(Request { what, reply, progress: Progress::default() }).expect("there is room");
+        answer
+    };
+    let probes = [probe];
+    let serving = change::serve(&link, &probes, &outlet, &sequence, &work, &mut received);
+    let asking = async {
+        let given_up = ask(&["test.host"]);
+        sleep(TURN + COMMAND).await;
+        drop(given_up);
+        ask(&["test.elsewhere"]).await.expect("an answer at once")
+    };
+    let began = Instant::now();
+    let news = tokio::select! {
+        () = serving => panic!("it serves as long as it is connected"),
+        news = asking => news,
+    };
+    assert_eq!(began.elapsed(), TURN + COMMAND);
+    assert!(matches!(news, ChangeNews::ReadAgain(Err(_))), "{news:?}");
+    assert_eq!(work.take(), COMMAND);
+}
+
+#[tokio::test]
+async fn a_host_that_refuses_a_second_shell_is_told_and_tried_again_when_asked() {
+    let refuse = || Act::Refuse(TransportError::ChannelRefused(Text::new("no more sessions")));
+    let behaviour = Behaviour::of([Act::Run, refuse()]);
+    let link = ShellLink::esxi(Fake::new(&behaviour));
+    let (target, sequence, work) = (TargetId::new("esx"), Sequence::default(), Work::default());
+    let sources = by_agent(4);
+    let (sender, mut sections) = mpsc::channel(64);
+    // How many shells were begun, and how many sources were read.
+    let mut begun = 0;
+    let mut shells = || {
+        let now = behaviour.commands().len();
+        now - std::mem::replace(&mut begun, now)
+    };
+    let told = || link.news(&target, &sequence).into_iter().filter_map(|news| news.refusal).collect::<Vec<_>>();
+    assert_eq!(link.batch(&sources, &sender, &work).await, Ok(()));
+    assert_eq!(shells(), 3, "two, of which one was refused, and what that had to read");
+    let notices = told();
+    assert!(notices.len() == 1 && notices[0].contains("beside another (no more sessions)"), "{notices:?}");
+    assert_eq!(link.batch(&sources, &sender, &work).await, Ok(()));
+    assert_eq!((shells(), told()), (1, vec![]));
+    link.try_again();
+    behaviour.acts.lock().expect("not poisoned").extend([Act::Run, Act::Run, Act::Run, refuse()]);
+    assert_eq!(link.batch(&sources, &sender, &work).await, Ok(()));
+    assert_eq!(shells(), 2, "side by side again");
+    assert_eq!(link.batch(&sources, &sender, &work).await, Ok(()));
+    assert_eq!((shells(), told().len()), (3, 1), "it allowed them in between");
+    let mut read = 0;
+    while sections.try_recv().is_ok() {
+        read += 1;
+    }
+    assert_eq!(read, 16, "everything was read each time");
 }

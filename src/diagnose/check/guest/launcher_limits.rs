@@ -135,6 +135,7 @@ mod tests {
         let cure = &judged.cures[0];
         assert_eq!(cure.risk, Risk::RestartsService);
         assert_eq!(cure.steps.len(), 4);
-        assert_eq!(cure.undo[0].shown(), "rm -f /etc/systemd/system/slurmd.service.d/90-rdma-memlock.conf");
+        let undo = cure.undo[0].shown();
+        assert!(undo.contains("then rm -f /etc/systemd/system/slurmd.service.d/90-rdma-memlock.conf; fi"), "{undo}");
     }
 }

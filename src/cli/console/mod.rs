@@ -98,6 +98,10 @@ pub fn open(setup: Setup) -> Result<Exit, Failure> {
         return Err(Defect::somewhere("--record", "what --plain prints is a record itself; it is not recorded").into());
     }
     let size = terminal.as_ref().map_or((0, 0), |terminal| (terminal.size().width, terminal.size().height));
+    // A size that the terminal has from the start is no change of it, so nobody would tell.
+    if terminal.is_some() {
+        (model.screen.columns, model.screen.rows) = size;
+    }
     let recorder = record
         .map(|file| Recorder::begin(&file, &model, size))
         .transpose()

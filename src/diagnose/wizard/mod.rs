@@ -132,9 +132,12 @@ impl Walked<'_> {
 
 fn unseen(step: &'static Step, found: &[&Found]) -> Vec<&'static str> {
     let layer = |id: &'static str| id.split('.').next().unwrap_or(id);
-    let mut unseen: Vec<&str> = step.checks.iter().map(|id| layer(id)).collect();
-    unseen.dedup();
-    unseen.retain(|of| !found.iter().any(|found| layer(found.check.id) == *of));
+    let mut unseen: Vec<&str> = Vec::new();
+    for of in step.checks.iter().map(|id| layer(id)) {
+        if !unseen.contains(&of) && !found.iter().any(|found| layer(found.check.id) == of) {
+            unseen.push(of);
+        }
+    }
     unseen
 }
 

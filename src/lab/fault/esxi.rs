@@ -2,115 +2,111 @@
 
 use super::{Fault, Of};
 use crate::lab::machine::HostTrouble::{
-    self, CeeMode, FirmwareOlder, GpuNotGiven, GpuWindowMissing, HcaPassthrough, HostdDead, ParameterDiffers,
-    RebootPending, RulesetClosed, TwoUplinks, VlanMismatch, VmMoved, VmknicUntagged,
+    CeeMode, FirmwareOlder, GpuNotGiven, GpuWindowMissing, HcaPassthrough, HostdDead, ParameterDiffers, RebootPending,
+    RulesetClosed, TwoUplinks, VlanMismatch, VmMoved, VmknicUntagged,
 };
 use crate::lab::machine::Trouble;
 
-/// A fault of the host itself.
-macro_rules! trouble {
-    ($fault:ident, $trouble:expr, $name:literal, $title:literal, $description:literal) => {
-        pub(super) const $fault: Fault = Fault {
-            name: $name,
-            title: $title,
-            description: $description,
-            of: Of::Hosts,
-            lasts: true,
-            act: |host, on| {
-                const TROUBLE: HostTrouble = $trouble;
-                host.machine().suffer(Trouble::Host(TROUBLE), on);
-            },
-        };
-    };
-}
-
 trouble!(
     VMKNIC_UNTAGGED,
-    VmknicUntagged,
+    Of::Hosts,
+    Trouble::Host(VmknicUntagged),
     "vmknic-untagged",
     "no VMkernel adapter for PVRDMA",
     "Net.PVRDMAVmknic is empty: PVRDMA goes over TCP in silence and slower, the counters of the RDMA device stand still"
 );
 trouble!(
     RULESET_CLOSED,
-    RulesetClosed,
+    Of::Hosts,
+    Trouble::Host(RulesetClosed),
     "ruleset-closed",
     "PVRDMA ruleset closed",
     "The ruleset pvrdma of the host's firewall is closed, so PVRDMA cannot reach the other host as RDMA"
 );
 trouble!(
     TWO_UPLINKS,
-    TwoUplinks,
+    Of::Hosts,
+    Trouble::Host(TwoUplinks),
     "two-uplinks",
     "two uplinks",
     "The distributed switch of PVRDMA has two uplinks with a link: PVRDMA needs exactly one"
 );
 trouble!(
     HCA_PASSTHROUGH,
-    HcaPassthrough,
+    Of::Hosts,
+    Trouble::Host(HcaPassthrough),
     "hca-passthrough",
     "HCA given to VMs",
     "Both functions of the RDMA adapter are in passthrough: the host has no uplink and no RDMA device any more"
 );
 trouble!(
     VLAN_MISMATCH,
-    VlanMismatch,
+    Of::Hosts,
+    Trouble::Host(VlanMismatch),
     "vlan-mismatch",
     "VLAN mismatch",
     "The port of the VM's RDMA adapter is in VLAN 200, that of its peer in VLAN 100: both stay ACTIVE and do not reach each other"
 );
 trouble!(
     CEE_MODE,
-    CeeMode,
+    Of::Hosts,
+    Trouble::Host(CeeMode),
     "dcb-cee",
     "DCB in CEE mode",
     "The adapter negotiated DCB in CEE mode where its twin has IEEE mode: no priority has flow control"
 );
 trouble!(
     FIRMWARE_DIFFERS,
-    FirmwareOlder,
+    Of::Hosts,
+    Trouble::Host(FirmwareOlder),
     "firmware-differs",
     "older firmware",
     "The RDMA adapter has an older firmware than that of its twin"
 );
 trouble!(
     PARAMETER_DIFFERS,
-    ParameterDiffers,
+    Of::Hosts,
+    Trouble::Host(ParameterDiffers),
     "parameter-differs",
     "module parameter differs",
     "The RDMA driver lacks dscp_force, which its twin has"
 );
 trouble!(
     REBOOT_PENDING,
-    RebootPending,
+    Of::Hosts,
+    Trouble::Host(RebootPending),
     "reboot-pending",
     "reboot pending",
     "disableACSCheck was set and passthrough of the second port enabled, and the host was not rebooted since"
 );
 trouble!(
     VM_MOVED,
-    VmMoved,
+    Of::Hosts,
+    Trouble::Host(VmMoved),
     "vm-moved",
     "VM moved to a host without RDMA",
     "The VM with PVRDMA was moved to the other host, whose RDMA driver is switched off: its RDMA leaves the adapter in silence, between two VMs of one host it is copied in memory"
 );
 trouble!(
     HOSTD_DEAD,
-    HostdDead,
+    Of::Hosts,
+    Trouble::Host(HostdDead),
     "hostd-dead",
     "management agent dead",
     "hostd does not answer: esxcli and vim-cmd fail, localcli works"
 );
 trouble!(
     GPU_NOT_GIVEN,
-    GpuNotGiven,
+    Of::Hosts,
+    Trouble::Host(GpuNotGiven),
     "gpu-not-given",
     "GPU not in passthrough",
     "The VMkernel owns the graphics device that a VM is given: the VM was powered off and does not start again"
 );
 trouble!(
     GPU_WINDOW_MISSING,
-    GpuWindowMissing,
+    Of::Hosts,
+    Trouble::Host(GpuWindowMissing),
     "gpu-window-missing",
     "no window for the GPU's BARs",
     "The VM with a GPU has no 64-bit MMIO window any more: it was powered off and does not start again"

@@ -1,6 +1,23 @@
 //! What can go wrong in the lab, one file a fault. A fault is switched on and off for one machine while everything runs:
 //! some happen to the machine itself, the others to the line to it.
 
+/// A fault that is a trouble of the machine itself and lasts until it is switched off.
+macro_rules! trouble {
+    ($fault:ident, $of:expr, $trouble:expr, $name:literal, $title:literal, $description:literal) => {
+        pub(super) const $fault: Fault = Fault {
+            name: $name,
+            title: $title,
+            description: $description,
+            of: $of,
+            lasts: true,
+            act: |host, on| {
+                const TROUBLE: Trouble = $trouble;
+                host.machine().suffer(TROUBLE, on);
+            },
+        };
+    };
+}
+
 mod cut;
 mod esxi;
 pub(super) mod garbage;

@@ -3,64 +3,53 @@
 //! from the seed.
 
 use super::{Fault, Of};
-use crate::lab::machine::SwitchTrouble::{self, EcnOff, Errors, NoVlan, OtherPriority, PfcOff, SmallMtu};
+use crate::lab::machine::SwitchTrouble::{EcnOff, Errors, NoVlan, OtherPriority, PfcOff, SmallMtu};
 use crate::lab::machine::Trouble;
-
-/// A fault of the switch itself.
-macro_rules! trouble {
-    ($fault:ident, $trouble:expr, $name:literal, $title:literal, $description:literal) => {
-        pub(super) const $fault: Fault = Fault {
-            name: $name,
-            title: $title,
-            description: $description,
-            of: Of::Switches,
-            lasts: true,
-            act: |host, on| {
-                const TROUBLE: SwitchTrouble = $trouble;
-                host.machine().suffer(Trouble::Switch(TROUBLE), on);
-            },
-        };
-    };
-}
 
 trouble!(
     PFC_OFF,
-    PfcOff,
+    Of::Switches,
+    Trouble::Switch(PfcOff),
     "switch-pfc-off",
     "switch: PFC off",
     "Priority flow control is off at a port of the switch whose host has it on: under load frames of RDMA are lost there"
 );
 trouble!(
     PFC_PRIORITY,
-    OtherPriority,
+    Of::Switches,
+    Trouble::Switch(OtherPriority),
     "switch-pfc-priority",
     "switch: other priority",
     "The switch keeps priority 4 from losing frames, the hosts send RDMA with priority 3: RDMA is as lossy as all else"
 );
 trouble!(
     ECN_OFF,
-    EcnOff,
+    Of::Switches,
+    Trouble::Switch(EcnOff),
     "switch-ecn-off",
     "switch: ECN off",
     "No queue of the port marks congestion: senders never slow down before they are paused"
 );
 trouble!(
     MTU_SMALL,
-    SmallMtu,
+    Of::Switches,
+    Trouble::Switch(SmallMtu),
     "switch-mtu-small",
     "switch: small MTU",
     "A port of the switch has MTU 1500 where its host sends 9000: neighbours are found, and large messages never arrive"
 );
 trouble!(
     VLAN,
-    NoVlan,
+    Of::Switches,
+    Trouble::Switch(NoVlan),
     "switch-vlan",
     "switch: VLAN not trunked",
     "The port of a host does not let VLAN 100 pass: ports stay ACTIVE and nobody is reached"
 );
 trouble!(
     ERRORS,
-    Errors,
+    Of::Switches,
+    Trouble::Switch(Errors),
     "switch-errors",
     "switch: errors rising",
     "A cable garbles frames on their way into the switch: its errors rise and RDMA sends again what was lost"

@@ -72,15 +72,11 @@ fn judge_process(scene: &Scene<'_>, id: &EntityId, command: &str) -> Judged {
     let service = if command == "pbs_mom" { "pbs" } else { "slurmd" };
     let folder = format!("/etc/systemd/system/{service}.service.d");
     let file = format!("{folder}/90-rdma-memlock.conf");
-    let write = format!("printf '[Service]\\nLimitMEMLOCK=infinity\\n' > {file}");
-    // A file of that name that is there already is somebody's work.
-    let write = format!("set -C; {write}");
+    let (write, remove) = ask::new_file(&file, "[Service]\\nLimitMEMLOCK=infinity\\n");
     let again = || [Step::run(&["systemctl", "daemon-reload"]), Step::run(&["systemctl", "restart", service])];
-    let mut steps = vec![Step::run(&["mkdir", "-p", &folder]), Step::run(&["sh", "-c", &write])];
+    let mut steps = vec![Step::run(&["mkdir", "-p", &folder]), write];
     steps.extend(again());
-    let remove = format!("if printf '[Service]\\nLimitMEMLOCK=infinity\\n' | cmp -s - {file}; then rm -f {file}; fi");
-    let mut undo =
-        vec![Step::run(&["sh", "-c", &remove]), Step::run(&["rmdir", "--ignore-fail-on-non-empty", &folder])];
+    let mut undo = vec![remove, Step::run(&["rmdir", "--ignore-fail-on-non-empty", &folder])];
     undo.extend(again());
     let mut judged = judged.shown(id, Attribute::MemlockSoft, format!("soft limit of {command}: {limit}"));
     if let Some(hard) = scene.count(id, Attribute::MemlockHard) {

@@ -95,13 +95,13 @@ fn judge_guest(scene: &Scene<'_>, guest: &TargetId) -> Judged {
             );
         }
     }
-    let write = "set -C; printf '* soft memlock unlimited\\n* hard memlock unlimited\\n' > /etc/security/limits.d/90-rdma-memlock.conf";
-    // Only what this wrote is taken away again: a file of that name with other lines is somebody's work.
-    let remove = "if printf '* soft memlock unlimited\\n* hard memlock unlimited\\n' | cmp -s - /etc/security/limits.d/90-rdma-memlock.conf; \
-                  then rm -f /etc/security/limits.d/90-rdma-memlock.conf; fi";
+    let (write, remove) = ask::new_file(
+        "/etc/security/limits.d/90-rdma-memlock.conf",
+        "* soft memlock unlimited\\n* hard memlock unlimited\\n",
+    );
     judged.cured_by(
-        Cure::on(guest, "Lift the limit for all logins", Risk::None, vec![Step::run(&["sh", "-c", write])])
-            .undone_by(vec![Step::run(&["sh", "-c", remove])], vec![(id, Attribute::MemlockHard)])
+        Cure::on(guest, "Lift the limit for all logins", Risk::None, vec![write])
+            .undone_by(vec![remove], vec![(id, Attribute::MemlockHard)])
             .verified_by(&["guest.memlock"])
             .noting(
                 "holds for new logins only; daemons that start jobs have limits of their own (guest.launcher-limits)",

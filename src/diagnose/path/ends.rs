@@ -178,7 +178,11 @@ pub fn ends<'a>(scene: &Scene<'a>, one: &TargetId, other: &TargetId) -> (End<'a>
             }
             _ => String::new(),
         };
-        let chain = port.as_ref().and_then(|port| chain_of_port(scene, port));
+        let chain = match &port {
+            Some(port) => chain_of_port(scene, port),
+            // Without a driver there is no port; where its adapter leads to is known all the same.
+            None => only_adapter(scene, guest),
+        };
         let host = chain.map(|chain| &chain.vm.target).or_else(|| scene.host_of(guest));
         End { guest: guest.clone(), port, chain, host, chosen }
     };
@@ -191,6 +195,12 @@ fn chain_of_port<'a>(scene: &Scene<'a>, port: &Port) -> Option<&'a Chain> {
         .text(&port.device, Attribute::PciAddress)
         .map(|address| EntityId::new(&port.device.target, Entity::PciFunction(address.into())));
     std::iter::once(&port.device).chain(&port.netdev).chain(&function).find_map(|thing| scene.chain_of(thing))
+}
+
+/// The PVRDMA adapter of the VM of a guest, where it has one only.
+fn only_adapter<'a>(scene: &Scene<'a>, guest: &TargetId) -> Option<&'a Chain> {
+    let mut chains = scene.pvrdma_chains().filter(|chain| chain.guest.as_ref() == Some(guest));
+    chains.next().filter(|_| chains.next().is_none())
 }
 
 #[cfg(test)]

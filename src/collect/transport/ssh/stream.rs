@@ -74,7 +74,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for Cuttable<S> {
 impl<S: AsyncWrite + Unpin> AsyncWrite for Cuttable<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.refuse_if_cut()?;
-        Pin::new(&mut self.inner).poll_write(context, bytes)
+        match Pin::new(&mut self.inner).poll_write(context, bytes) {
+            // A peer that takes no more may have said why before it left: that is read first, and then its end.
+            Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => Poll::Ready(Ok(bytes.len())),
+            written => written,
+        }
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -85,5 +89,25 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Cuttable<S> {
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.refuse_if_cut()?;
         Pin::new(&mut self.inner).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_a_peer_said_before_it_left_is_read_although_it_takes_no_more() {
+        let (ours, mut theirs) = tokio::io::duplex(64);
+        theirs.write_all(b"hello\n").await.expect("room");
+        drop(theirs);
+        let greeting = Greeting::default();
+        let mut stream = Cuttable::new(ours, CancellationToken::new(), greeting.clone());
+        stream.write_all(b"SSH-2.0-rdmascope\r\n").await.expect("it ends with what is read");
+        let mut said = String::new();
+        stream.read_to_string(&mut said).await.expect("an end");
+        assert_eq!((said.as_str(), greeting.bytes().as_slice()), ("hello\n", b"hello\n".as_slice()));
     }
 }

@@ -100,6 +100,7 @@ fn judge_pair(
 
 #[cfg(test)]
 mod tests {
+    use super::super::samples::without_rdma;
     use super::*;
     use crate::diagnose::check::testing::{Samples, Site, fails};
     use crate::diagnose::finding::Status;
@@ -125,6 +126,13 @@ mod tests {
     fn a_trunk_on_which_the_guest_does_not_tag_leaves_it_open() {
         assert_eq!(moved_to("Guest VLAN tagging").statuses(&CHECK), [Status::Unknown]);
         assert_eq!(moved_to("VLAN 0").statuses(&CHECK), [Status::Fail]);
+    }
+
+    #[test]
+    fn an_adapter_without_a_driver_is_judged_all_the_same() {
+        let gone = without_rdma(moved_to("VLAN 200"), "pv-b");
+        assert_eq!(gone.statuses(&CHECK), [Status::Fail]);
+        assert_eq!(without_rdma(Site::sound(), "pv-b").statuses(&CHECK), [Status::Pass]);
     }
 
     #[test]

@@ -142,6 +142,8 @@ pub fn value(attribute: Attribute, value: &Value) -> String {
         (Unit::Megahertz, Value::Count(count)) => format!("{count} MHz"),
         (Unit::Mebibytes, Value::Count(count)) => format!("{count} MiB"),
         (Unit::Milliseconds, Value::Count(count)) => format!("{count} ms"),
+        (Unit::Milliwatts, Value::Count(count)) => format!("{} W", plain(*count as f64 / 1000.0)),
+        (Unit::Celsius, Value::Count(count)) => format!("{count} °C"),
         // The kernel's number for a function of which its firmware says nothing.
         (_, Value::Text(_) | Value::Signed(_)) if attribute == Attribute::NumaNode && value.to_string() == "-1" => {
             "not told by the firmware".to_owned()

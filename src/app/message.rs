@@ -8,7 +8,7 @@ use super::healthy::HealthyNews;
 use super::pointer::Pointed;
 use super::prompt::Prompt;
 use super::reconfigure::Reconfigured;
-use crate::fabric::{Report, Sample, TargetId, Text, Timestamp};
+use crate::fabric::{Measured, Report, Sample, TargetId, Text, Timestamp};
 
 /// Something that happened. `update` is a pure function of the model and this: time comes in here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,6 +41,8 @@ pub enum Message {
     },
     /// One tick of a stream.
     Sample(Sample),
+    /// One row of a stream beside the ticks: GPUs, `esxtop`.
+    Measured(Box<Measured>),
     /// Samples of a target were lost (`dropped` of them), or its stream ended (0).
     Gap {
         /// Which target.
@@ -130,6 +132,7 @@ impl Message {
             | Self::Healthy { at, .. }
             | Self::Change { at, .. } => Some(*at),
             Self::Sample(sample) => Some(sample.at),
+            Self::Measured(row) => Some(row.at),
             Self::Reconfigured(new) => Some(new.at),
             Self::Resized { .. }
             | Self::Withdrawn { .. }

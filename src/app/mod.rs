@@ -20,6 +20,7 @@ pub mod host_binding;
 pub mod live;
 pub mod look;
 pub mod marks;
+mod measured;
 pub mod message;
 pub mod mode;
 pub mod model;

@@ -14,7 +14,7 @@ use super::message::{Message, Severity};
 use super::model::{Model, TargetKind};
 use super::prompt::{PromptKind, SecretKind};
 use super::screen::{Overlay, Purpose};
-use super::{diagnosis, healthy, path, pointer, questions, reconfigure, wizard};
+use super::{diagnosis, healthy, measured, path, pointer, questions, reconfigure, wizard};
 use crate::fabric::series::{GaugeValue, Incident};
 use crate::fabric::{
     Attribute, Change, Entity, EntityId, Outcome, QueuePairState, Report, Sample, SourceId, State, TargetId, Text,
@@ -28,7 +28,7 @@ use crate::probe::switch;
 /// Takes in one message.
 pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
     // What moves with each tick is no part of a way.
-    let is_sample = matches!(message, Message::Sample(_));
+    let is_sample = matches!(message, Message::Sample(_) | Message::Measured(_));
     let effects = take_in(model, message);
     if !is_sample {
         path::work_out(model);
@@ -57,6 +57,7 @@ fn take_in(model: &mut Model, message: Message) -> Vec<Effect> {
         Message::Connection { target, at, connection } => connected(model, &target, at, &connection),
         Message::Report { at, report } => return reported(model, at, &report),
         Message::Sample(sample) => sampled(model, &sample),
+        Message::Measured(row) => measured::take_in(model, &row),
         Message::Gap { target, at, dropped } => {
             model.now = model.now.max(at);
             model.series.gap(&target, at);
@@ -331,7 +332,7 @@ fn sampled(model: &mut Model, sample: &Sample) {
     tell_changes(model, sample.at, &changes);
 }
 
-fn tell_changes(model: &mut Model, at: Timestamp, changes: &[Change]) {
+pub(super) fn tell_changes(model: &mut Model, at: Timestamp, changes: &[Change]) {
     for event in changes::events(&model.fabric, at, changes) {
         let told = |target| was_told_rebooted(model, at, target);
         if event.text == changes::REBOOTED && event.target.as_ref().is_some_and(told) {

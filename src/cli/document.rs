@@ -386,6 +386,8 @@ pub(super) fn quantity(attribute: Attribute, value: &Value) -> String {
         Unit::Megahertz => format!("{number} MHz"),
         Unit::Mebibytes => format!("{number} MiB"),
         Unit::Milliseconds => format!("{number} ms"),
+        Unit::Milliwatts => format!("{} W", *number as f64 / 1000.0),
+        Unit::Celsius => format!("{number} °C"),
     }
 }
 

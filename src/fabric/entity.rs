@@ -77,6 +77,38 @@ pub enum Entity {
     },
     /// One network interface by name.
     Netdev(Text),
+    /// One NVIDIA GPU by its PCI address in the form of sysfs, `0000:0b:00.0`.
+    Gpu(Text),
+    /// One MIG instance of a GPU: a GPU instance, or a compute instance of one.
+    MigInstance {
+        /// PCI address of the GPU, as in [`Entity::Gpu`].
+        gpu: Text,
+        /// Id of the GPU instance.
+        instance: u32,
+        /// Id of the compute instance in it; `None` for the GPU instance as a whole.
+        compute: Option<u32>,
+    },
+    /// One NVLink of a GPU, counted from 0.
+    NvLink {
+        /// PCI address of the GPU.
+        gpu: Text,
+        /// Number of the link.
+        link: u32,
+    },
+    /// One process that uses a GPU.
+    GpuProcess {
+        /// PCI address of the GPU.
+        gpu: Text,
+        /// Process id.
+        process: u32,
+    },
+    /// The way between two devices as `nvidia-smi topo -m` names it: `GPU0`, `NIC1`.
+    GpuPath {
+        /// Name of the row.
+        from: Text,
+        /// Name of the column.
+        to: Text,
+    },
     /// One NUMA node.
     NumaNode(u32),
     /// One process by id: launchers and owners of queue pairs.
@@ -137,6 +169,8 @@ pub enum Entity {
     },
     /// One VM of a host, by BIOS UUID in its dashed lower-case form; `vmid-12` where that could not be read.
     Vm(Text),
+    /// One VM as `esxtop` names it, by its display name: the numbers there are of its resource group and lead nowhere.
+    Group(Text),
     /// One device of a VM by the key that the VM's configuration gives it.
     VmDevice {
         /// The VM, as in [`Entity::Vm`].
@@ -205,6 +239,12 @@ impl Entity {
             Self::Gid { .. } => "gid",
             Self::QueuePair { .. } => "queue-pair",
             Self::Netdev(_) => "netdev",
+            Self::Gpu(_) => "gpu",
+            Self::MigInstance { .. } => "mig-instance",
+            Self::NvLink { .. } => "nvlink",
+            Self::GpuProcess { .. } => "gpu-process",
+            Self::GpuPath { .. } => "gpu-path",
+            Self::Group(_) => "group",
             Self::NumaNode(_) => "numa-node",
             Self::Process(_) => "process",
             Self::Module(_) => "module",
@@ -238,7 +278,14 @@ impl Entity {
             | Self::AdvancedSetting(name)
             | Self::KernelSetting(name)
             | Self::Vm(name)
+            | Self::Group(name)
+            | Self::Gpu(name)
             | Self::SwitchInterface(name) => name.to_string(),
+            Self::MigInstance { gpu, instance, compute: None } => format!("{gpu}/{instance}"),
+            Self::MigInstance { gpu, instance, compute: Some(compute) } => format!("{gpu}/{instance}/{compute}"),
+            Self::NvLink { gpu, link } => format!("{gpu}/{link}"),
+            Self::GpuProcess { gpu, process } => format!("{gpu}/{process}"),
+            Self::GpuPath { from, to } => format!("{from}/{to}"),
             Self::VirtualFunction { uplink, index } => format!("{uplink}/{index}"),
             Self::SwitchPort { switch, port } => format!("{switch}/{port}"),
             Self::ModuleParameter { module, name } => format!("{module}/{name}"),

@@ -40,6 +40,29 @@ impl Entity {
             "advanced-setting" => Self::AdvancedSetting(text(name)),
             "kernel-setting" => Self::KernelSetting(text(name)),
             "vm" => Self::Vm(text(name)),
+            "group" => Self::Group(text(name)),
+            "gpu" => Self::Gpu(text(name)),
+            "mig-instance" => {
+                let mut parts = name.split('/');
+                let (gpu, instance) = (text(parts.next()?), parts.next()?.parse().ok()?);
+                let compute = match parts.next() {
+                    Some(compute) => Some(compute.parse().ok()?),
+                    None => None,
+                };
+                Self::MigInstance { gpu, instance, compute }
+            }
+            "nvlink" => {
+                let (gpu, link) = last('/')?;
+                Self::NvLink { gpu: text(gpu), link: link.parse().ok()? }
+            }
+            "gpu-process" => {
+                let (gpu, process) = last('/')?;
+                Self::GpuProcess { gpu: text(gpu), process: process.parse().ok()? }
+            }
+            "gpu-path" => {
+                let (from, to) = last('/')?;
+                Self::GpuPath { from: text(from), to: text(to) }
+            }
             "switch-interface" => Self::SwitchInterface(text(name)),
             "numa-node" => Self::NumaNode(name.parse().ok()?),
             "process" => Self::Process(name.parse().ok()?),
@@ -129,6 +152,13 @@ mod tests {
             Entity::Counter { of: text("DSwitch/12"), name: text("pktsIn") },
             Entity::KernelMessage { stamp: 12_000_345, ordinal: 2 },
             Entity::NumaNode(1),
+            Entity::Gpu(text("0000:0b:00.0")),
+            Entity::MigInstance { gpu: text("0000:0b:00.0"), instance: 11, compute: None },
+            Entity::MigInstance { gpu: text("0000:0b:00.0"), instance: 11, compute: Some(0) },
+            Entity::NvLink { gpu: text("0000:0b:00.0"), link: 3 },
+            Entity::GpuProcess { gpu: text("0000:0b:00.0"), process: 4711 },
+            Entity::GpuPath { from: text("GPU0"), to: text("NIC0") },
+            Entity::Group(text("gpu vm (a100)")),
         ];
         for entity in entities {
             assert_eq!(Entity::from_key(&entity.key()), Some(entity.clone()), "{}", entity.key());

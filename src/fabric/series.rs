@@ -11,6 +11,7 @@ use super::Timestamp;
 use super::counter::Role;
 use super::entity::{Entity, TargetId};
 use super::fact::Fact;
+use super::measure::Measured;
 use super::observation::Observation;
 use super::text::Text;
 
@@ -152,6 +153,9 @@ pub struct Series {
     #[serde(with = "columns")]
     pub points: VecDeque<Point>,
     last: Option<(u64, u64)>,
+    /// The stream that measures it, where that is not the one of ticks.
+    #[serde(default)]
+    stream: Option<Text>,
 }
 
 impl Series {
@@ -281,6 +285,24 @@ impl SeriesStore {
         }
     }
 
+    /// Takes in one row of a stream beside the ticks. What the stream told before and does not tell now has a gap.
+    pub fn measured(&mut self, row: &Measured) {
+        self.forget_old(&row.target, row.at);
+        for gauge in &row.gauges {
+            let key = SeriesKey { target: row.target.clone(), entity: gauge.entity.clone(), name: gauge.name.clone() };
+            let series = self.series.entry(key).or_default();
+            series.stream = Some(row.stream.clone());
+            series.push(Point { at: row.at, value: gauge.value });
+        }
+        let of_stream =
+            |key: &SeriesKey, series: &Series| key.target == row.target && series.stream.as_ref() == Some(&row.stream);
+        for (_, series) in self.series.iter_mut().filter(|(key, series)| of_stream(key, series)) {
+            if series.points.back().is_some_and(|last| last.at != row.at) {
+                series.push(Point { at: row.at, value: None });
+            }
+        }
+    }
+
     /// Forgets all series of a target.
     pub fn forget(&mut self, target: &TargetId) {
         self.series.retain(|key, _| key.target != *target);
@@ -360,6 +382,7 @@ mod columns {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fabric::{EntityId, Measure};
 
     #[test]
     fn rates_follow_the_true_time() {
@@ -474,6 +497,42 @@ mod tests {
         store.apply(&sample(4, 1300, 30));
         store.apply(&sample(5, 1400, 40));
         assert_eq!(values(&store), vec![Some(10.0), None, Some(10.0)]);
+    }
+
+    fn row(stream: &str, second: i64, gauges: &[(u32, Option<f64>)]) -> Measured {
+        Measured {
+            target: TargetId::new("t"),
+            at: Timestamp::from_second(second).expect("a small number"),
+            stream: Text::new(stream),
+            period: Duration::from_secs(1),
+            gauges: gauges.iter().map(|(gpu, value)| Measure::Power.of(&gpu_at(*gpu), *value)).collect(),
+            facts: vec![],
+            observation: None,
+        }
+    }
+
+    fn gpu_at(number: u32) -> Entity {
+        Entity::Gpu(Text::new(&format!("0000:0{number}:00.0")))
+    }
+
+    #[test]
+    fn what_a_stream_does_not_tell_any_more_has_a_gap_and_other_streams_go_on() {
+        let mut store = SeriesStore::default();
+        let values = |store: &SeriesStore, gpu: u32| -> Vec<Option<f64>> {
+            let key = Measure::Power.key(&EntityId::new(&TargetId::new("t"), gpu_at(gpu)));
+            store.get(&key).expect("a series").points.iter().map(|point| point.value).collect()
+        };
+        store.measured(&row("gpu.nvml", 1, &[(1, Some(100.0)), (2, Some(70.0))]));
+        store.measured(&row("esxi.esxtop", 1, &[(3, Some(5.0))]));
+        store.measured(&row("gpu.nvml", 2, &[(1, Some(110.0)), (2, None)]));
+        store.measured(&row("gpu.nvml", 3, &[(2, Some(0.0))]));
+        assert_eq!(values(&store, 1), [Some(100.0), Some(110.0), None]);
+        assert_eq!(values(&store, 2), [Some(70.0), None, Some(0.0)]);
+        assert_eq!(values(&store, 3), [Some(5.0)], "another stream");
+        // A tick of counters ends none of them; the end of the stream is a row without numbers.
+        store.apply(&sample(4, 1000, 0));
+        store.measured(&row("gpu.nvml", 5, &[]));
+        assert_eq!(values(&store, 2), [Some(70.0), None, Some(0.0), None]);
     }
 
     #[test]

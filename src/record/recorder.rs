@@ -222,6 +222,9 @@ fn bytes_of(message: &Message) -> usize {
             let things = sample.facts.len() + sample.counters.len() + sample.gauges.len();
             EACH * things + sample.observation.as_ref().map_or(0, texts)
         }
+        Message::Measured(row) => {
+            EACH * (row.facts.len() + row.gauges.len()) + row.observation.as_ref().map_or(0, texts)
+        }
         Message::Report { report, .. } | Message::Healthy { news: HealthyNews::Part(report), .. } => {
             EACH * report.facts.len() + report.observations.iter().map(texts).sum::<usize>()
         }

@@ -3,8 +3,8 @@
 
 /// Hands the rows to the next list, which adds its own and hands all of them to `$last`.
 macro_rules! guest {
-    ($next:ident, $then:ident, $last:ident) => {
-        $next! { $then, $last,
+    ($next:ident, $then:ident, $third:ident, $last:ident) => {
+        $next! { $then, $third, $last,
             // The guest itself.
             /// Host name.
             Hostname = "hostname", "host name", None, Setting;

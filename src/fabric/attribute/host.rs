@@ -2,8 +2,8 @@
 
 /// Hands the rows before, and its own, to the next list.
 macro_rules! host {
-    ($next:ident, $last:ident, $($before:tt)*) => {
-        $next! { $last,
+    ($next:ident, $then:ident, $last:ident, $($before:tt)*) => {
+        $next! { $then, $last,
         $($before)*
 
             // ESXi hosts: the host itself.

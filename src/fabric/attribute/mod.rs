@@ -1,11 +1,13 @@
 //! The closed set of properties that facts can state, each with its name in documents, its unit and whether it is a
-//! setting (compared between snapshots) or a measurement (which moves by itself). The properties stand in three lists, in
-//! the order of drawing: those of guests first, then those of hosts and their VMs, then those of switches.
+//! setting (compared between snapshots) or a measurement (which moves by itself). The properties stand in four lists, in
+//! the order of drawing: those of guests first, then those of hosts and their VMs, of switches, and of GPUs.
 
+mod gpu;
 mod guest;
 mod host;
 mod switch;
 
+use gpu::gpu;
 use guest::guest;
 use host::host;
 use serde::{Deserialize, Serialize};
@@ -28,6 +30,10 @@ pub enum Unit {
     Mebibytes,
     /// Milliseconds.
     Milliseconds,
+    /// Milliwatts.
+    Milliwatts,
+    /// Degrees Celsius.
+    Celsius,
 }
 
 impl Unit {
@@ -41,6 +47,8 @@ impl Unit {
             Self::Megahertz => Some("megahertz"),
             Self::Mebibytes => Some("mebibytes"),
             Self::Milliseconds => Some("milliseconds"),
+            Self::Milliwatts => Some("milliwatts"),
+            Self::Celsius => Some("celsius"),
         }
     }
 }
@@ -92,7 +100,7 @@ macro_rules! attributes {
     };
 }
 
-guest!(host, switch, attributes);
+guest!(host, switch, gpu, attributes);
 
 impl Attribute {
     /// The attribute of this name.

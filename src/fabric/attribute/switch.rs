@@ -1,10 +1,10 @@
 //! The attributes of physical switches and their ports. What a port shares with an adapter of a host (state, MTU, speed,
 //! pause, priorities) is stated with the attributes of those.
 
-/// Hands the rows before, and its own, to `$last`.
+/// Hands the rows before, and its own, to the next list.
 macro_rules! switch {
-    ($last:ident, $($before:tt)*) => {
-        $last! {
+    ($next:ident, $last:ident, $($before:tt)*) => {
+        $next! { $last,
         $($before)*
 
             // The switch itself.

@@ -72,6 +72,15 @@ fn shape(line: &str) -> Shape {
     Shape::None
 }
 
+/// The log that a line is of which has a time before it; a driver's name at the begin may be a word of anything.
+pub(super) fn stamped(line: &str) -> Option<Kind> {
+    match shape(line) {
+        Shape::Dmesg if line.starts_with(['[', '<']) => Some(Kind::KernelLog),
+        Shape::Journal | Shape::Program => Some(Kind::Journal),
+        Shape::Dmesg | Shape::None => None,
+    }
+}
+
 /// `Apr 29 19:24:11 host program[12]: ...`
 fn is_syslog(text: &str) -> bool {
     const MONTHS: [&[u8]; 12] =

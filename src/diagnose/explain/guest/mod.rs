@@ -28,7 +28,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::parts::{Line, Part, parts};
-use super::{Explained, Value};
+use super::{Explained, Kind, Value};
 use crate::fabric::{State, Text};
 
 /// So many lines are read as output of tools; of what has more, only messages are looked for.
@@ -112,6 +112,11 @@ pub(super) fn read(explained: &mut Explained, lines: &[Line<'_>]) {
     {
         explained.leaves_out(format!("what stands from line {number} on was searched for messages only"));
     }
+}
+
+/// The log of a guest that a line with a time before it is of.
+pub(super) fn stamped(line: &str) -> Option<Kind> {
+    kernel::stamped(line)
 }
 
 /// True for lines of the logs of hosts and VMs, which are read elsewhere; long ones are nothing else.

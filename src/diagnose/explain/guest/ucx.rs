@@ -366,8 +366,8 @@ fn refused(explained: &mut Explained, line: &str, number: u32) {
 fn not_answered(explained: &mut Explained, retries: Option<(u32, &str)>, detail: Option<(u32, &str)>) {
     let Some((number, line)) = retries else { return };
     let on = line.split_once(RETRIES).map_or("", |(_, rest)| rest.split_whitespace().next().unwrap_or_default());
-    // A line that was wrapped here is read unwrapped.
-    if on.is_empty() {
+    // `mlx5_0:1/RoCE`. A line that was wrapped within it is read unwrapped.
+    if !["/RoCE", "/IB"].iter().any(|link| on.ends_with(link)) {
         return;
     }
     let is_roce = on.ends_with("/RoCE");

@@ -71,6 +71,14 @@ pub enum Kind {
     MlnxQos,
     /// Output of ethtool.
     Ethtool,
+    /// Output of `ip link` and `ip addr`.
+    Ip,
+    /// Files of `/sys/class/infiniband` and `/sys/class/net`.
+    Sysfs,
+    /// Output of lsmod.
+    Lsmod,
+    /// Output of `numactl --hardware`.
+    Numactl,
     /// Output of lspci.
     Lspci,
     /// Output of nvidia-smi.
@@ -128,6 +136,10 @@ impl Kind {
             Self::ShowGids => "show_gids",
             Self::MlnxQos => "mlnx_qos",
             Self::Ethtool => "ethtool",
+            Self::Ip => "ip",
+            Self::Sysfs => "sysfs",
+            Self::Lsmod => "lsmod",
+            Self::Numactl => "numactl",
             Self::Lspci => "lspci",
             Self::NvidiaSmi => "nvidia-smi",
             Self::Ucx => "ucx",
@@ -150,11 +162,12 @@ impl Kind {
 }
 
 /// All that is known, in words for people; help and refusals list it.
-pub const KNOWN: &str = "vmware.log and vmkernel.log; what was said when a VM did not start; VMX and VMSD files; output of esxcli, localcli, \
-                         esxcfg-* and vim-cmd, with or without the command; local.sh, other scripts and command lines; esx.conf; boot \
+pub const KNOWN: &str = "vmware.log and vmkernel.log; what was said when a VM did not start; VMX and VMSD files; output of esxcli, localcli \
+                         (also as JSON, CSV and key-value pairs), esxcfg-* and vim-cmd, with or without the command; local.sh, other scripts and command lines; esx.conf; boot \
                          arguments; parameters of driver modules; tables of advanced settings; net-dvs, vsish, esxtop \
                          -b; output of switches (Arista EOS, Cisco NX-OS, Cumulus Linux, Onyx, SONiC); dmesg and the journal of \
-                         guests; output of perftest, ibv_devinfo, ibstat, rdma, show_gids, mlnx_qos, ethtool, lspci, nvidia-smi, \
+                         guests; output of perftest, ibv_devinfo, ibstat, rdma, show_gids, mlnx_qos, ethtool, ip, lspci, lsmod, \
+                         numactl, files of /sys/class/infiniband, nvidia-smi, \
                          UCX, Open MPI and NCCL; files of rdmascope itself";
 
 /// The script that a text is, if it is one.
@@ -289,7 +302,7 @@ fn of_line(line: &str, before: Option<&str>) -> Option<Kind> {
     if has(VMKERNEL) || has(CPU) && is_at_cpu(trimmed) {
         return Some(Kind::VmkernelLog);
     }
-    if let Some(kind) = guest::stamped(trimmed) {
+    if let Some(kind) = guest::log(trimmed) {
         return Some(kind);
     }
     let lower = trimmed.to_ascii_lowercase();

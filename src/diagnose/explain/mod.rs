@@ -7,6 +7,7 @@ mod advice;
 mod arguments;
 mod cleaned;
 mod esxi;
+mod formats;
 mod guest;
 mod hidden;
 mod host;
@@ -305,6 +306,7 @@ fn read_parts(
         let mut part = Cow::Borrowed(whole);
         let mut is_read = switch::read(explained, &mut switches, host, &part);
         esxi::read(explained, host, &part, &mut is_read);
+        formats::read(explained, host, &part, &mut is_read);
         if is_read.contains(&true) {
             let rest: Vec<bool> = is_read.iter().map(|is_read| !is_read).collect();
             let Some(rest) = part.only(&rest) else { continue };

@@ -148,6 +148,10 @@ fn form(line: &str) -> Form {
     if line.starts_with("* ") || line.ends_with("\",") || line.ends_with('\\') {
         return Form::Either;
     }
+    // Signs as the web writes them: `&quot;`.
+    if line.rsplit_once('&').is_some_and(|(_, sign)| sign.ends_with(';') && sign.len() < 8 && !sign.contains(' ')) {
+        return Form::Other;
+    }
     let is_closed = line.ends_with([';', '{', '}', '(', ',', ':', ')', ']', '>', '|']);
     let begins = BEGINS.iter().any(|begin| line.starts_with(begin));
     let is_statement = line.ends_with(';') && line.contains(['(', '=', ')']) && !line.contains("; ");

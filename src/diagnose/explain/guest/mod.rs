@@ -7,10 +7,12 @@ mod ethtool;
 mod gids;
 mod ibstat;
 mod ibv_devinfo;
+mod ip;
 mod journal;
 mod kernel;
 mod launch;
 mod lspci;
+mod machine;
 mod mlnx_qos;
 mod nccl;
 mod nvidia_smi;
@@ -22,13 +24,16 @@ mod ports;
 mod rdma_tool;
 mod said;
 mod status;
+mod sysfs;
 mod ucx;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+pub(super) use kernel::{is_stamped, log};
+
 use super::parts::{Line, Part, parts};
-use super::{Explained, Kind, Value};
+use super::{Explained, Value};
 use crate::fabric::{State, Text};
 
 /// So many lines are read as output of tools; of what has more, only messages are looked for.
@@ -93,6 +98,9 @@ pub(super) fn read(explained: &mut Explained, lines: &[Line<'_>]) {
         gids::read(explained, &output);
         mlnx_qos::read(explained, &output);
         ethtool::read(explained, &output);
+        ip::read(explained, &output);
+        sysfs::read(explained, &output, &mut ports);
+        machine::read(explained, &output);
         lspci::read(explained, &output);
         nvidia_smi::read(explained, &output);
         perftest::read(explained, &output, &mut tests);
@@ -112,11 +120,6 @@ pub(super) fn read(explained: &mut Explained, lines: &[Line<'_>]) {
     {
         explained.leaves_out(format!("what stands from line {number} on was searched for messages only"));
     }
-}
-
-/// The log of a guest that a line with a time before it is of.
-pub(super) fn stamped(line: &str) -> Option<Kind> {
-    kernel::stamped(line)
 }
 
 /// True for lines of the logs of hosts and VMs, which are read elsewhere; long ones are nothing else.

@@ -86,6 +86,10 @@ fn prompt_end(line: &str) -> usize {
     line.len() - rest.len()
 }
 
+/// Commands that are given secrets, as they stand before their options.
+const GIVEN: [&str; 8] =
+    ["sshpass ", "openssl ", "mysql ", "mariadb ", "ipmitool ", "smbclient ", "ldapsearch ", "7z "];
+
 /// True for a line in which options and addresses are those of a command.
 fn holds_command(line: &str) -> bool {
     let mut words = line.split_whitespace();
@@ -93,7 +97,8 @@ fn holds_command(line: &str) -> bool {
     is_command(first)
         || parts::is_prompt(line)
         || (line.starts_with('/') && line.contains(".sh:"))
-        || (line.contains("://") && line.contains('@'))
+        || (line.contains("://") && line.contains(['@', '?']))
+        || GIVEN.iter().any(|command| line.contains(command))
         || words.any(|word| word == "-p" || (word.starts_with('-') && secret(word)))
         || (line.contains("passwd") && line.contains('|'))
         || line.contains("PRIVATE KEY-----")
@@ -139,6 +144,22 @@ mod tests {
                 "-",
                 "esxcli --password \\\n  HIDDEN \\\n  network nic list\n",
                 "esxcli --password \\\n  <masked> \\\n  network nic list\n",
+            ),
+            (
+                "-",
+                "I ran sshpass -pHIDDEN ssh root@esx01 and it hangs\n",
+                "I ran sshpass -p<masked> ssh root@esx01 and it hangs\n",
+            ),
+            ("-", "the log: https://h/l.gz?sv=1&sig=HIDDEN\n", "the log: https://h/l.gz?sv=1&sig=<masked>\n"),
+            (
+                "-",
+                "Nov 30 12:00:01 n1 sudo[7]: root : COMMAND=/usr/bin/openssl enc -k HIDDEN -in a\n",
+                "Nov 30 12:00:01 n1 sudo[7]: root : COMMAND=/usr/bin/openssl enc -k <masked> -in a\n",
+            ),
+            (
+                "-",
+                "BOOT_IMAGE=/vmlinuz ro ks.password=HIDDEN quiet\n",
+                "BOOT_IMAGE=/vmlinuz ro ks.password= \"<masked>\"\n",
             ),
             ("local.sh", "tool -p HIDDEN\nPW=HIDDEN\nexit 0\n", "tool -p <masked>\nPW=<masked>\nexit 0\n"),
             ("-", "/etc/rc.local.d/local.sh:PW=HIDDEN\n", "/etc/rc.local.d/local.sh:PW=<masked>\n"),

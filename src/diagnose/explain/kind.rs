@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use super::guest;
 use super::parts::Line;
 use super::power_on::{self, is_failure};
 use super::vmx_lines::{is_snapshot_key, is_together, is_vmx_key};
@@ -70,6 +71,14 @@ pub enum Kind {
     MlnxQos,
     /// Output of ethtool.
     Ethtool,
+    /// Output of `ip link` and `ip addr`.
+    Ip,
+    /// Files of `/sys/class/infiniband` and `/sys/class/net`.
+    Sysfs,
+    /// Output of lsmod.
+    Lsmod,
+    /// Output of `numactl --hardware`.
+    Numactl,
     /// Output of lspci.
     Lspci,
     /// Output of nvidia-smi.
@@ -127,6 +136,10 @@ impl Kind {
             Self::ShowGids => "show_gids",
             Self::MlnxQos => "mlnx_qos",
             Self::Ethtool => "ethtool",
+            Self::Ip => "ip",
+            Self::Sysfs => "sysfs",
+            Self::Lsmod => "lsmod",
+            Self::Numactl => "numactl",
             Self::Lspci => "lspci",
             Self::NvidiaSmi => "nvidia-smi",
             Self::Ucx => "ucx",
@@ -149,17 +162,23 @@ impl Kind {
 }
 
 /// All that is known, in words for people; help and refusals list it.
-pub const KNOWN: &str = "vmware.log and vmkernel.log; what was said when a VM did not start; VMX and VMSD files; output of esxcli, localcli, \
-                         esxcfg-* and vim-cmd, with or without the command; local.sh, other scripts and command lines; esx.conf; boot \
+pub const KNOWN: &str = "vmware.log and vmkernel.log; what was said when a VM did not start; VMX and VMSD files; output of esxcli, localcli \
+                         (also as JSON, CSV and key-value pairs), esxcfg-* and vim-cmd, with or without the command; local.sh, other scripts and command lines; esx.conf; boot \
                          arguments; parameters of driver modules; tables of advanced settings; net-dvs, vsish, esxtop \
                          -b; output of switches (Arista EOS, Cisco NX-OS, Cumulus Linux, Onyx, SONiC); dmesg and the journal of \
-                         guests; output of perftest, ibv_devinfo, ibstat, rdma, show_gids, mlnx_qos, ethtool, lspci, nvidia-smi, \
+                         guests; output of perftest, ibv_devinfo, ibstat, rdma, show_gids, mlnx_qos, ethtool, ip, lspci, lsmod, \
+                         numactl, files of /sys/class/infiniband, nvidia-smi, \
                          UCX, Open MPI and NCCL; files of rdmascope itself";
 
 /// The script that a text is, if it is one.
 pub(super) fn script(path: &str, lines: &[Line<'_>]) -> Option<Kind> {
     let filled = lines.iter().map(|(_, line)| line.trim_start_matches('\u{feff}').trim_start());
-    let begins = filled.clone().find(|line| !line.is_empty()).is_some_and(|line| line.starts_with("#!"));
+    // Other languages are source code, and read nowhere.
+    let is_shell = |line: &str| {
+        line.starts_with("#!")
+            && !["python", "perl", "ruby", "node", "lua", "php"].iter().any(|word| line.contains(word))
+    };
+    let begins = filled.clone().find(|line| !line.is_empty()).is_some_and(is_shell);
     let named = path.ends_with("local.sh");
     let says = |line: &str| line.contains("local configuration options") || line.contains("/etc/rc.local.d/local.sh");
     match begins {
@@ -237,12 +256,23 @@ pub(super) fn of_lines(lines: &[Line<'_>], each: &[Option<Kind>]) -> Vec<Kind> {
 
 /// True for kinds that messages are of: what is said there is no row of a table and no key.
 pub(super) fn is_log(kind: Option<Kind>) -> bool {
-    matches!(kind, Some(Kind::VmwareLog | Kind::VmkernelLog | Kind::PowerOnError))
+    matches!(kind, Some(Kind::VmwareLog | Kind::VmkernelLog | Kind::PowerOnError)) || is_guest_log(kind)
 }
 
-/// True for a line of a log, or for what was said when a VM did not start.
+/// True for the logs of a guest, which are told where their messages are read.
+pub(super) fn is_guest_log(kind: Option<Kind>) -> bool {
+    matches!(kind, Some(Kind::KernelLog | Kind::Journal))
+}
+
+/// True for a line of a log of a host or a VM, or for what was said when a VM did not start.
 pub(super) fn is_message(line: &str) -> bool {
-    is_log(of_line(line, None))
+    let kind = of_line(line, None);
+    is_log(kind) && !is_guest_log(kind)
+}
+
+/// True for a row of a table of advanced settings.
+pub(super) fn is_row(line: &str) -> bool {
+    of_line(line, None) == Some(Kind::SettingsTable)
 }
 
 /// True for a line of dashes and blanks with at least one run of three.
@@ -271,6 +301,9 @@ fn of_line(line: &str, before: Option<&str>) -> Option<Kind> {
     }
     if has(VMKERNEL) || has(CPU) && is_at_cpu(trimmed) {
         return Some(Kind::VmkernelLog);
+    }
+    if let Some(kind) = guest::log(trimmed) {
+        return Some(kind);
     }
     let lower = trimmed.to_ascii_lowercase();
     if has(POWER_ON) || has(FAILED) && is_failure(trimmed) || lower.starts_with("msg.") && lower.contains(": \"") {

@@ -3,9 +3,11 @@
 //! wrong advice, because people paste guides. A text that a mail program or a terminal wrapped is read unwrapped where that
 //! makes more of it.
 
+mod advice;
 mod arguments;
 mod cleaned;
 mod esxi;
+mod formats;
 mod guest;
 mod hidden;
 mod host;
@@ -13,6 +15,7 @@ mod host_lines;
 mod kind;
 mod logs;
 mod messages;
+mod numbered;
 mod own;
 mod parts;
 mod power_on;
@@ -21,23 +24,24 @@ mod sources;
 mod squeezed;
 mod switch;
 mod tables;
+mod told;
 mod vim;
 mod vmx;
 mod vmx_lines;
+mod written;
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use crate::diagnose::finding::{Confidence, Evidence, Finding, Status};
-use crate::diagnose::lint::catalogue;
-use crate::diagnose::myth::{self, Context};
-use crate::fabric::text::clean_line;
+use crate::diagnose::finding::Finding;
+use crate::diagnose::myth::Context;
 use crate::fabric::{State, Text};
 
 pub use kind::{KNOWN, Kind};
+use numbered::{Breaks, LONGEST_LINE, Numbered, numbered};
 pub use own::is_recording;
 use parts::{Line, Part, parts};
+use written::Written;
 
 /// So many facts of one text are told; what is more is counted.
 const MOST_FACTS: usize = 20_000;
@@ -49,9 +53,6 @@ const MOST_EVIDENCE: usize = 16;
 
 /// So many lines of a configuration, or of the output of one command, are read; what has more is something else.
 const MOST_LINES: usize = 20_000;
-
-/// So long is a line that is read, in bytes.
-const LONGEST_LINE: usize = 1 << 20;
 
 /// A value as it stands in a text.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,101 +95,6 @@ pub struct Explained {
     places: HashMap<u64, Vec<usize>>,
 }
 
-impl Explained {
-    /// True if it is something that is known.
-    pub fn is_recognised(&self) -> bool {
-        !self.kinds.is_empty()
-    }
-
-    /// How much was made of the text. What the wrapping itself breaks speaks against a reading of it.
-    fn weight(&self) -> usize {
-        let is_broken =
-            |check: &str| check == "vm.vmsd-malformed" || catalogue().any(|rule| rule.of_grammar && rule.id == check);
-        let broken = self.findings.iter().filter(|finding| is_broken(&finding.check)).count();
-        let said = self.findings.iter().filter(|finding| !finding.check.starts_with("vmx.")).count();
-        (1000 + self.facts.len() + 1000 * said).saturating_sub(5 * broken)
-    }
-
-    /// Tells that something was not read; each thing once.
-    fn leaves_out(&mut self, what: String) {
-        if !self.not_read.contains(&what) && self.not_read.len() < MOST_EVIDENCE {
-            self.not_read.push(what);
-        }
-    }
-
-    /// The one of two readings of the same text that makes more of it.
-    fn or(self, other: Self) -> Self {
-        if other.weight() > self.weight() { other } else { self }
-    }
-
-    /// Adds what another part of the text says.
-    fn add(&mut self, other: Self) {
-        for kind in other.kinds {
-            self.is(kind);
-        }
-        for fact in other.facts {
-            self.fact(fact.line, fact.name.as_str(), fact.state, fact.unit);
-        }
-        for finding in other.findings {
-            self.finding(finding);
-        }
-        for what in other.not_read {
-            self.leaves_out(what);
-        }
-    }
-
-    fn is(&mut self, kind: Kind) {
-        if !self.kinds.contains(&kind) {
-            self.kinds.push(kind);
-        }
-    }
-
-    fn fact(&mut self, line: u32, name: &str, state: State<Value>, unit: Option<&'static str>) {
-        if self.facts.len() < MOST_FACTS {
-            self.facts.push(Fact { name: Text::new(name), state, unit, line });
-        } else {
-            self.leaves_out(format!("only the first {MOST_FACTS} values are told"));
-        }
-    }
-
-    fn finding(&mut self, mut finding: Finding) {
-        // Messages quote the text, which may be hostile.
-        for said in [&mut finding.title, &mut finding.cause, &mut finding.decide] {
-            *said = clean_line(said);
-        }
-        for command in finding.remedies.iter_mut().flat_map(|remedy| &mut remedy.commands) {
-            *command = clean_line(command);
-        }
-        let same = |known: &Finding| {
-            known.check == finding.check
-                && known.status == finding.status
-                && known.subject == finding.subject
-                && known.title == finding.title
-                && known.cause == finding.cause
-        };
-        let mut hasher = DefaultHasher::new();
-        (&finding.check, &finding.subject, &finding.title, &finding.cause).hash(&mut hasher);
-        let places = self.places.entry(hasher.finish()).or_default();
-        match places.iter().copied().find(|at| self.findings.get(*at).is_some_and(same)) {
-            Some(at) => add_evidence(&mut self.findings[at], finding.evidence),
-            None if self.findings.len() < MOST_FINDINGS => {
-                places.push(self.findings.len());
-                self.findings.push(finding);
-            }
-            None => self.leaves_out(format!("only the first {MOST_FINDINGS} findings are told")),
-        }
-    }
-}
-
-/// Shows further lines for a finding, each once and not too many.
-fn add_evidence(finding: &mut Finding, evidence: Vec<Evidence>) {
-    for shown in evidence {
-        if finding.evidence.len() < MOST_EVIDENCE && !finding.evidence.contains(&shown) {
-            finding.evidence.push(shown);
-        }
-    }
-}
-
 /// A value as written: an empty one, one that a tool called not available, yes and no, a number, a word.
 fn value(written: &str) -> State<Value> {
     let written = written.trim();
@@ -210,15 +116,43 @@ pub fn explain(path: &str, bytes: &[u8]) -> Explained {
         return own;
     }
     let text = String::from_utf8_lossy(bytes);
-    let text: Cow<'_, str> =
-        if has_lone_return(&text) { text.replace("\r\n", "\n").replace('\r', "\n").into() } else { text };
-    let lines = cleaned::cleaned(&text, numbered(&text));
+    let (text, breaks) = Breaks::of(text);
+    let Numbered { lines, is_all, until } = numbered(&text);
+    let written = if kind::script(path, &lines).is_some() { None } else { written::of(path, &lines) };
+    let mut best = match written {
+        Some(Written::Program) => {
+            let mut none = Explained::default();
+            none.leaves_out("it is source code: what it quotes was not said by a machine".to_owned());
+            none
+        }
+        Some(Written::Page { own, is_mostly_own }) => page(path, &text, lines, &own, is_mostly_own),
+        None => {
+            let mut pasted = pasted(path, Some(bytes).filter(|_| is_all), &text, &lines);
+            pasted.weigh_quotations(&lines);
+            pasted
+        }
+    };
+    if let Some(line) = until {
+        best.leaves_out(format!("only what stands above line {line} was read: the text has too many short lines"));
+    }
+    for (number, line) in (1_u32..).zip(text.lines()) {
+        if line.len() > LONGEST_LINE {
+            best.leaves_out(format!("line {number} is longer than 1 MiB; what stands behind that was not read"));
+        }
+    }
+    breaks.renumber(&mut best);
+    best
+}
+
+/// What the lines of a text say. `bytes` is the input, where these are all its lines.
+fn pasted(path: &str, bytes: Option<&[u8]>, text: &str, lines: &[Line<'_>]) -> Explained {
+    let lines = cleaned::cleaned(text, lines.to_vec());
     // A mark of the byte order and the like are seen in the bytes alone; where something was taken off, lines are read.
     let is_plain = lines.iter().all(|(_, line)| matches!(line, Cow::Borrowed(_)));
     let is_paste = text.len() <= LARGEST_PASTE;
     // A log of many megabytes is held once.
     let (first, lines) = if is_paste { (trimmed(lines.clone()), lines) } else { (trimmed(lines), Vec::new()) };
-    let mut best = explain_lines(path, Some(bytes).filter(|_| is_plain), &first, None);
+    let mut best = explain_lines(path, bytes.filter(|_| is_plain), &first, None);
     drop(first);
     if is_paste {
         for lines in parts::unwrapped(&lines) {
@@ -228,12 +162,36 @@ pub fn explain(path: &str, bytes: &[u8]) -> Explained {
             best = best.or(explain_groups(path, &groups));
         }
     }
-    for (number, line) in (1_u32..).zip(text.lines()) {
-        if line.len() > LONGEST_LINE {
-            best.leaves_out(format!("line {number} is longer than 1 MiB; what stands behind that was not read"));
+    best
+}
+
+/// What a page says: what it shows is read without its own words. Advice is judged wherever it stands, because people paste
+/// guides; whether the page gives it or warns of it, nobody can tell from its words.
+fn page(path: &str, text: &str, mut lines: Vec<Line<'_>>, own: &[bool], is_mostly_own: bool) -> Explained {
+    let context = Context::of_lines(lines.iter().map(|(_, line)| &**line));
+    let words: Vec<Line<'_>> = lines.iter().zip(own).filter(|(_, own)| **own).map(|(line, _)| line.clone()).collect();
+    let mut advice = Explained::default();
+    advice::judge(&mut advice, &hidden::without_secrets(path, &words), context);
+    if !advice.findings.is_empty() {
+        advice.is(Kind::Text);
+    }
+    for ((_, line), own) in lines.iter_mut().zip(own) {
+        if *own {
+            *line = Cow::Borrowed("");
         }
     }
-    best
+    let mut all = pasted(path, None, text, &lines);
+    if is_mostly_own {
+        all = all.quoted(|_| true);
+    }
+    if all.is_recognised() {
+        advice.kinds.clear();
+    }
+    all.add(advice.quoted(|_| true));
+    if !all.is_recognised() {
+        all.leaves_out("it is a page of text: what its sentences quote was not said by a machine".to_owned());
+    }
+    all
 }
 
 /// What the lines of each source say, and all of it together.
@@ -249,17 +207,6 @@ fn explain_groups(path: &str, groups: &[sources::Group<'_>]) -> Explained {
         all.add(best);
     }
     all
-}
-
-/// True if a carriage return ends a line alone.
-fn has_lone_return(text: &str) -> bool {
-    text.match_indices('\r').any(|(at, _)| !text[at + 1..].starts_with('\n'))
-}
-
-/// The lines of a text with their numbers.
-fn numbered(text: &str) -> Vec<Line<'_>> {
-    let cut = |line: &str| line.floor_char_boundary(LONGEST_LINE);
-    (1..).zip(text.lines().map(|line| Cow::Borrowed(&line[..cut(line)]))).collect()
 }
 
 /// The lines without blanks at their ends.
@@ -282,12 +229,15 @@ fn explain_lines(path: &str, bytes: Option<&[u8]>, lines: &[Line<'_>], host: Opt
     context.script |= script.is_some();
     let mut shell = Shell::default();
     let switches = read_parts(&mut explained, bytes, lines, script, host, &mut shell);
-    logs::read(&mut explained, lines);
+    // A script looks for messages, it says none.
+    if script.is_none() {
+        logs::read(&mut explained, lines);
+    }
     guest::read(&mut explained, lines);
     host::conclude(&mut explained, lines, &switches.iter().map(|said| said.line).collect());
     switch::conclude(&mut explained, &switches);
-    judge(&mut explained, lines, context);
-    once(&mut explained);
+    advice::judge(&mut explained, lines, context);
+    advice::once(&mut explained);
     shell.decide(&mut explained);
     if explained.kinds.is_empty() && !explained.findings.is_empty() {
         explained.is(Kind::Text);
@@ -356,6 +306,7 @@ fn read_parts(
         let mut part = Cow::Borrowed(whole);
         let mut is_read = switch::read(explained, &mut switches, host, &part);
         esxi::read(explained, host, &part, &mut is_read);
+        formats::read(explained, host, &part, &mut is_read);
         if is_read.contains(&true) {
             let rest: Vec<bool> = is_read.iter().map(|is_read| !is_read).collect();
             let Some(rest) = part.only(&rest) else { continue };
@@ -365,7 +316,8 @@ fn read_parts(
         let each = if script.is_some() { vec![None; part.lines.len()] } else { kind::of_each(&part.lines) };
         let kinds = kind::of_lines(&part.lines, &each);
         let of_command = part.command.as_ref().map(|(_, command)| kind::of_command(command));
-        for kind in of_command.into_iter().chain(kinds.iter().copied()).filter(|kind| *kind != Kind::Shell) {
+        let is_told = |kind: &Kind| *kind != Kind::Shell && !kind::is_guest_log(Some(*kind));
+        for kind in of_command.into_iter().chain(kinds.iter().copied()).filter(is_told) {
             explained.is(kind);
         }
         if script.is_none() {
@@ -420,62 +372,6 @@ fn configuration(explained: &mut Explained, bytes: Option<&[u8]>, lines: &[Line<
     }
     vmx::read(explained, &[], false, &settings, false);
     vmx::read(explained, &[], false, &snapshots, true);
-}
-
-/// Takes out what is said twice: a rule for a VM's configuration about lines of which the list of wrong advice says the same.
-fn once(explained: &mut Explained) {
-    let lines = |finding: &Finding| finding.evidence.iter().filter_map(|shown| shown.line).collect::<Vec<u32>>();
-    let mut judged: BTreeSet<(String, u32)> = BTreeSet::new();
-    for finding in explained.findings.iter().filter(|finding| finding.check.contains(".myth-")) {
-        judged.extend(lines(finding).into_iter().map(|line| (finding.check.clone(), line)));
-    }
-    explained.findings.retain(|finding| {
-        let Some(rule) = catalogue().find(|rule| rule.id == finding.check) else { return true };
-        let told = lines(finding);
-        let is_said = |line: &u32| rule.myths.iter().any(|myth| judged.contains(&((*myth).to_owned(), *line)));
-        told.is_empty() || !told.iter().all(is_said)
-    });
-}
-
-/// Judges every line against the list of wrong advice: one finding for each piece of it, with all its lines.
-fn judge(explained: &mut Explained, lines: &[(u32, Cow<'_, str>)], context: Context) {
-    let mut found: Vec<(&'static myth::Myth, Vec<(u32, &str)>)> = Vec::new();
-    // Pieces of which enough lines are known; they are not looked for any more.
-    let mut enough = 0_u64;
-    for (number, line) in lines {
-        let candidates = myth::candidates(line) & !enough;
-        if candidates == 0 {
-            continue;
-        }
-        // A prompt can be glued to the output before it.
-        let (before, line) = line.split_at(parts::prompt_at(line));
-        let said = |line| myth::judge_for(line, context, candidates);
-        for (at, myth) in said(before).into_iter().chain(said(line)) {
-            let place = found.iter().position(|(known, _)| known.id == myth.id).unwrap_or_else(|| {
-                found.push((myth, Vec::new()));
-                found.len() - 1
-            });
-            let places = &mut found[place].1;
-            if places.len() < MOST_EVIDENCE {
-                places.push((*number, line));
-            } else {
-                enough |= 1 << at;
-            }
-        }
-    }
-    for (myth, places) in found {
-        let status = match myth.verdict {
-            myth::Verdict::Irrelevant => Status::Info,
-            myth::Verdict::Opposite => Status::Fail,
-            _ => Status::Warn,
-        };
-        let confidence = if myth.weak { Confidence::Likely } else { Confidence::Proved };
-        let title = format!("{}: {}", myth.verdict.words(), myth.claim);
-        let cause = format!("{} (Source: {}{})", myth.truth, myth.source, if myth.weak { "; weak" } else { "" });
-        let subject = places.first().map_or("", |(_, line)| line.trim());
-        let finding = Finding::new(myth.id, status, confidence, subject, &title, &cause);
-        explained.finding(places.iter().fold(finding, |finding, (number, line)| finding.shown(*number, line)));
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::kind::{Kind, is_log};
-use super::switch;
+use super::{guest, switch};
 use crate::diagnose::myth::is_command;
 
 /// So long is what stands in the brackets of a prompt, at most.
@@ -197,7 +197,9 @@ fn join<'a>(lines: &[Line<'a>], wraps: impl Fn(&str, &str) -> bool, between: &st
     let mut last: Option<&str> = None;
     for (number, line) in lines {
         match (last, all.last_mut()) {
-            (Some(before), Some((_, joined))) if wraps(before, line) && !line.is_empty() => {
+            (Some(before), Some((_, joined)))
+                if wraps(before, line) && !line.is_empty() && !guest::is_stamped(line) =>
+            {
                 let joined = joined.to_mut();
                 if !between.is_empty() {
                     joined.truncate(joined.trim_end().len());

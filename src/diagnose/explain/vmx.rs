@@ -83,7 +83,7 @@ fn merge(known: &mut Finding, other: Finding) {
         known.cause.push_str("; ");
         known.cause.push_str(&other.cause);
     }
-    super::add_evidence(known, other.evidence);
+    super::told::add_evidence(known, other.evidence);
     for remedy in other.remedies {
         match known.remedies.first_mut() {
             Some(first) => {

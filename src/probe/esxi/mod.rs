@@ -14,7 +14,7 @@ mod dcb;
 pub mod each;
 mod firewall;
 mod hardware;
-mod json;
+pub mod json;
 mod kernel_settings;
 pub(in crate::probe) mod lines;
 mod logs;

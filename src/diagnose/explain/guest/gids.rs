@@ -6,13 +6,14 @@ use crate::diagnose::finding::{Confidence, Finding, Status};
 use crate::fabric::State;
 
 /// One row.
-struct Row<'a> {
-    port: String,
-    index: u32,
-    gid: &'a str,
-    version: &'a str,
-    line: u32,
-    raw: &'a str,
+pub(super) struct Row<'a> {
+    pub(super) port: String,
+    pub(super) index: u32,
+    pub(super) gid: &'a str,
+    /// Empty where the table does not tell it.
+    pub(super) version: &'a str,
+    pub(super) line: u32,
+    pub(super) raw: &'a str,
 }
 
 /// Reads the table, also where rows lack their last cells.
@@ -67,7 +68,7 @@ fn is_mapped(gid: &str) -> bool {
 }
 
 /// Which entry is the right one, and which one programs take that are told none.
-fn judge(explained: &mut Explained, rows: &[Row<'_>]) {
+pub(super) fn judge(explained: &mut Explained, rows: &[Row<'_>]) {
     let mut ports: Vec<&str> = rows.iter().map(|row| row.port.as_str()).collect();
     ports.dedup();
     for port in ports {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use super::is_address;
 use crate::diagnose::check::kernel;
 use crate::diagnose::explain::parts::Line;
 use crate::diagnose::explain::{Explained, Kind, MOST_EVIDENCE};
@@ -70,6 +71,30 @@ fn shape(line: &str) -> Shape {
         return Shape::Journal;
     }
     Shape::None
+}
+
+/// The log that a line is of which begins with a time, or as messages of drivers do: with the driver and its device.
+pub(in crate::diagnose::explain) fn log(line: &str) -> Option<Kind> {
+    let is_of_driver = |line: &str| {
+        let mut words = line.split_whitespace();
+        let first = words.next().unwrap_or_default();
+        first.ends_with(':')
+            || words.next().is_some_and(|second| is_address(second.trim_end_matches(':')) || second.ends_with(':'))
+    };
+    match shape(line) {
+        Shape::Dmesg if line.starts_with(['[', '<']) || is_of_driver(line) => Some(Kind::KernelLog),
+        Shape::Journal | Shape::Program => Some(Kind::Journal),
+        Shape::Dmesg | Shape::None => None,
+    }
+}
+
+/// True for a line that begins with the time of a message, which no line goes on with that was wrapped.
+pub(in crate::diagnose::explain) fn is_stamped(line: &str) -> bool {
+    match shape(line) {
+        Shape::Dmesg => line.starts_with(['[', '<']),
+        Shape::Journal | Shape::Program => true,
+        Shape::None => false,
+    }
 }
 
 /// `Apr 29 19:24:11 host program[12]: ...`

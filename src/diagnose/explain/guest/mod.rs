@@ -7,10 +7,12 @@ mod ethtool;
 mod gids;
 mod ibstat;
 mod ibv_devinfo;
+mod ip;
 mod journal;
 mod kernel;
 mod launch;
 mod lspci;
+mod machine;
 mod mlnx_qos;
 mod nccl;
 mod nvidia_smi;
@@ -22,10 +24,13 @@ mod ports;
 mod rdma_tool;
 mod said;
 mod status;
+mod sysfs;
 mod ucx;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+
+pub(super) use kernel::{is_stamped, log};
 
 use super::parts::{Line, Part, parts};
 use super::{Explained, Value};
@@ -93,6 +98,9 @@ pub(super) fn read(explained: &mut Explained, lines: &[Line<'_>]) {
         gids::read(explained, &output);
         mlnx_qos::read(explained, &output);
         ethtool::read(explained, &output);
+        ip::read(explained, &output);
+        sysfs::read(explained, &output, &mut ports);
+        machine::read(explained, &output);
         lspci::read(explained, &output);
         nvidia_smi::read(explained, &output);
         perftest::read(explained, &output, &mut tests);

@@ -383,10 +383,25 @@ pub(super) const SAID_BY: &[Said] = &[
         kind: Kind::Perftest,
         check: "guest.gid-index",
         subject: "GID",
-        title: "the two sides use different versions of RoCE",
-        cause: "The index names a RoCE v1 entry on one side and a v2 entry on the other; they cannot speak with each other.",
-        decide: "The version behind the index on each side",
-        next: &["show_gids", "ib_write_bw -x INDEX ...   (each side its own)"],
+        title: "the GID of one side is an IPv4 address, that of the other side is none",
+        cause: "perftest compares nothing else here: the versions of RoCE may be the same, and two entries of different versions for one IPv4 address \
+                pass. The GID of the other side is an IPv6 or link-local address, or all zero. Each side looks its index up in its own table, where \
+                the same number can be another entry.",
+        causes: &[
+            (Likely, "-x was given the same number on both sides, and their tables are in another order"),
+            (Likely, "no -x was given on a side, which then takes an entry by its own choice"),
+            (
+                Possible,
+                "the index of one side names no entry: an empty one has a GID of zeros, as after an address was taken off the interface",
+            ),
+        ],
+        decide: "The GID behind the index on each side: ::ffff:a.b.c.d, fe80::..., or 0000:0000:0000:0000:0000:0000:0000:0000 for an empty entry",
+        next: &[
+            "show_gids",
+            "cat /sys/class/infiniband/DEVICE/ports/1/gids/INDEX   (on both)",
+            "cat /sys/class/infiniband/DEVICE/ports/1/gid_attrs/types/INDEX   (on both; an empty entry fails with Invalid argument)",
+            "ib_write_bw -x INDEX ...   (each side its own, of its RoCE v2 entry with the IPv4 address)",
+        ],
         ..SAID
     },
     Said {

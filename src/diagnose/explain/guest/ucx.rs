@@ -1,7 +1,9 @@
 //! UCX: what its log says, and what `ucx_info` lists.
 
+use std::borrow::Cow;
+
 use super::said::{SAID, Said};
-use super::{Output, is_name, listed, pair, text};
+use super::{Output, Words, is_name, listed, pair, text};
 use crate::diagnose::explain::{Explained, Kind};
 use crate::diagnose::finding::Confidence::{Likely, Possible};
 use crate::diagnose::finding::{Confidence, Finding, Status};
@@ -149,7 +151,7 @@ pub(super) fn read(explained: &mut Explained, output: &Output<'_>) {
             .any(|words| words.text.contains(NO_DEVICES) || words.text.contains("PML ucx cannot be selected")),
         told: None,
     };
-    for words in &output.lines {
+    for (at, words) in output.lines.iter().enumerate() {
         let (line, number) = (words.text, words.number);
         // A log begins with a time or a node in brackets, or with where it comes from.
         if line.contains("UCX  ")
@@ -165,11 +167,11 @@ pub(super) fn read(explained: &mut Explained, output: &Output<'_>) {
             explained.is(Kind::Ucx);
             retries = retries.or(Some((number, line)));
         }
-        if retries.is_some()
-            && line.contains("QP ")
-            && (line.contains("[rqpn ") || line.contains("dgid ") || line.contains("rlid "))
-        {
-            not_answered(explained, retries.take(), Some((number, line)));
+        if retries.is_some() && line.contains("QP ") {
+            let way = whole(&output.lines[at..]);
+            if way.contains("[rqpn ") || way.contains("dgid ") || way.contains("rlid ") {
+                not_answered(explained, retries.take(), Some((number, &way)));
+            }
         }
         let Some(rest) = line.strip_prefix('#').map(str::trim) else { continue };
         match pair(rest) {
@@ -362,12 +364,28 @@ fn refused(explained: &mut Explained, line: &str, number: u32) {
     explained.finding(finding.shown(number, line));
 }
 
+/// The line that tells the way, put together where it was wrapped: the bracket behind the way closes, another one may follow.
+fn whole<'a>(lines: &[Words<'a>]) -> Cow<'a, str> {
+    let mut whole = lines.first().map_or(Cow::Borrowed(""), |words| Cow::Borrowed(words.text));
+    let closes = |line: &str| {
+        let way = line.find("[rqpn ").or_else(|| line.find("[rlid "));
+        way.is_some_and(|at| line[at..].contains(']') && line.ends_with(']'))
+    };
+    for words in lines.iter().skip(1).take(3) {
+        if closes(&whole) || words.text.starts_with("====") {
+            break;
+        }
+        whole.to_mut().push_str(words.text);
+    }
+    whole
+}
+
 /// Retries that ran out, with what the second line says of the way.
 fn not_answered(explained: &mut Explained, retries: Option<(u32, &str)>, detail: Option<(u32, &str)>) {
     let Some((number, line)) = retries else { return };
     let on = line.split_once(RETRIES).map_or("", |(_, rest)| rest.split_whitespace().next().unwrap_or_default());
-    // A line that was wrapped here is read unwrapped.
-    if on.is_empty() {
+    // `mlx5_0:1/RoCE`. A line that was wrapped within it is read unwrapped.
+    if !["/RoCE", "/IB"].iter().any(|link| on.ends_with(link)) {
         return;
     }
     let is_roce = on.ends_with("/RoCE");

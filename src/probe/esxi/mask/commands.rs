@@ -50,6 +50,12 @@ const P_IS_PLAIN: &[&str] = &[
 /// Commands that take a password right behind the letter: `-psecret`.
 const P_IS_GLUED: &[&str] = &["mysql", "mariadb", "sshpass", "7z"];
 
+/// Options with one dash that are a password or a key to `openssl`, beside those that are named so.
+const OF_OPENSSL: &[&str] = &["k", "K", "pass", "passin", "passout", "passwd"];
+
+/// Parameters of addresses that let whoever has the address in: signatures of links that were shared.
+const OF_ADDRESSES: &[&str] = &["sig", "signature", "code", "sas", "otp", "pin", "key", "pass", "pwd", "auth"];
+
 /// Commands to which `-P` is a password.
 const UPPER_P: &[&str] = &["ipmitool", "unzip", "zip", "ldap"];
 
@@ -175,6 +181,7 @@ fn hidden(line: &str, open: &mut Open) -> Vec<Range<usize>> {
         let (end, value) = match bytes[at] {
             b'-' if starts => option(line, at, open),
             b':' if line[at..].starts_with("://") => user_of_address(line, at + 3),
+            b'?' | b'&' if line[..at].contains("://") => parameter(line, at),
             b'$' if is_hash(&line[at..]) => (at, Some(at..word_end(line, at))),
             byte if (starts || bytes[at - 1] == b'/') && (byte.is_ascii_alphabetic() || byte == b'_') => {
                 variable(line, at, open)
@@ -204,7 +211,7 @@ fn option(line: &str, at: usize, open: &mut Open) -> (usize, Option<Range<usize>
     let start = at + dashes;
     let end = start + line[start..].bytes().take_while(|byte| is_name(*byte)).count();
     let name = &line[start..end];
-    let glued = P_IS_GLUED.iter().any(|known| command(line, at, open).starts_with(known));
+    let glued = is_given_to(line, at, open, P_IS_GLUED);
     if dashes == 1 && glued && name.len() > 1 && name.starts_with('p') {
         return (end, Some(start + 1..word_end(line, start)));
     }
@@ -212,6 +219,7 @@ fn option(line: &str, at: usize, open: &mut Open) -> (usize, Option<Range<usize>
         (_, "") => false,
         (1, "p") => p_is_password(line, at, open),
         (1, "P") => UPPER_P.iter().any(|known| command(line, at, open).starts_with(known)),
+        (1, _) if OF_OPENSSL.contains(&name) && is_given_to(line, at, open, &["openssl"]) => true,
         (1, "S") => line.contains("chap"),
         (1, "c") => line.contains(" snmp "),
         (1, "u") => {
@@ -301,6 +309,16 @@ fn user_of_address(line: &str, from: usize) -> (usize, Option<Range<usize>>) {
     }
 }
 
+/// A parameter of an address, behind its sign: where its name ends, and its value if that is a secret.
+fn parameter(line: &str, at: usize) -> (usize, Option<Range<usize>>) {
+    let start = at + 1;
+    let end = start + line[start..].bytes().take_while(|byte| is_name(*byte)).count();
+    let name = line[start..end].to_ascii_lowercase();
+    let is_secret = names_secret(&name) || name.split(['-', '_']).any(|part| OF_ADDRESSES.contains(&part));
+    let value = end + 1..word_end(line, end + 1);
+    (end, (is_secret && line[end..].starts_with('=')).then_some(value))
+}
+
 /// What `echo` or `printf` gives to a program that sets passwords.
 fn given_to_passwd(line: &str) -> Option<Range<usize>> {
     let pipe = line.match_indices('|').find(|(at, _)| {
@@ -344,6 +362,16 @@ fn command(line: &str, at: usize, open: &Open) -> String {
         .find(|word| !word.contains('=') && !word.starts_with('-') && !word.bytes().all(|byte| byte.is_ascii_digit()))
         .map(|word| word.rsplit('/').next().unwrap_or(word).to_owned())
         .unwrap_or_default()
+}
+
+/// True if one of these commands is before the place, also within a sentence or behind what a log puts before it.
+fn is_given_to(line: &str, at: usize, open: &Open, known: &[&str]) -> bool {
+    let start = line[..at].rfind([';', '|', '&']).map_or(0, |place| place + 1);
+    let is_known = |word: &str| {
+        let name = word.trim_matches(['"', '\'', '(', '`']).rsplit(['/', '=']).next().unwrap_or_default();
+        known.iter().any(|known| name.starts_with(known))
+    };
+    line[start..at].split_whitespace().any(is_known) || is_known(&command(line, at, open))
 }
 
 /// True if `-p` here is a password.
@@ -392,6 +420,17 @@ mod tests {
         ("esxcli system snmp set --communities HIDDEN", "esxcli system snmp set --communities <masked>"),
         ("x='$6$HIDDEN$HIDDEN'", "x='<masked>'"),
         ("iscsi chap set --secret=HIDDEN", "iscsi chap set --secret=<masked>"),
+        ("sshpass -pHIDDEN ssh root@esx01", "sshpass -p<masked> ssh root@esx01"),
+        ("sshpass -p 'HIDDEN HIDDEN' ssh root@esx01", "sshpass -p <masked> ssh root@esx01"),
+        ("sshpass -p'HIDDEN HIDDEN' ssh root@esx01", "sshpass -p<masked> ssh root@esx01"),
+        ("openssl enc -aes-256-cbc -k HIDDEN -in a", "openssl enc -aes-256-cbc -k <masked> -in a"),
+        ("openssl enc -d -K HIDDEN -iv 0 -in a", "openssl enc -d -K <masked> -iv 0 -in a"),
+        ("openssl rsa -in k.pem -passin pass:HIDDEN -out o", "openssl rsa -in k.pem -passin <masked> -out o"),
+        ("curl 'https://h/log.tgz?sv=1&sig=HIDDEN&se=2'", "curl 'https://h/log.tgz?sv=1&sig=<masked>&se=2'"),
+        (
+            "wget https://h/a?X-Amz-Signature=HIDDEN&X-Amz-Expires=60",
+            "wget https://h/a?X-Amz-Signature=<masked>&X-Amz-Expires=60",
+        ),
     ];
 
     /// What looks like it and is evidence.
@@ -403,6 +442,7 @@ mod tests {
         mkdir -p /vmfs/volumes/ds/logs && cp -p a b\n\
         esxcli hardware pci pcipassthru set -d 0000:af:00.0 -e true -a\n\
         esxcli system settings advanced set -o /Net/PVRDMAVmknic -s vmk1\n\
+        curl -k -o /tmp/b.vib https://h/b.vib?build=24022510&type=vib\n\
         echo it is done | tee /tmp/x; PATH=/bin:/sbin; exit 0\n";
 
     #[test]

@@ -10,6 +10,7 @@ mod entity_key;
 pub mod fact;
 pub mod observation;
 pub mod reading;
+mod records;
 pub mod series;
 pub mod slow;
 pub mod store;

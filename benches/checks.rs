@@ -1,12 +1,19 @@
 //! What it costs to look at everything with all checks: 64 targets, nine times two hosts with their five guests and one more
-//! guest, read from the texts that the tests of the checks use. Less than 50 ms is the goal.
+//! guest, read from the texts that the tests of the checks use. Less than 50 ms is the goal. After the benchmarks the dearest
+//! checks are printed.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use rdmascope::app::{Connection, Message, Model, Options, Target, TargetKind, update};
 use rdmascope::diagnose::cause::diagnose;
-use rdmascope::diagnose::check::{Examination, Given, MachineKind, Reached, SiteSays};
+use rdmascope::diagnose::check::{self, Examination, Given, MachineKind, Reached, Scene, SiteSays};
+use rdmascope::diagnose::qualify;
 use rdmascope::fabric::{Observation, Outcome, Report, SourceId, TargetId, Timestamp};
 use rdmascope::probe::{Probe, esxi, linux};
+
+/// After so many seconds the checks of the console run, whatever was read.
+const REST: i64 = 60;
 
 /// How many targets there are.
 const TARGETS: usize = 64;
@@ -23,6 +30,31 @@ const SITE: [(&str, &str); 7] =
 
 fn main() {
     divan::main();
+    dearest();
+}
+
+/// What each check takes, the dearest first.
+#[expect(clippy::print_stdout, reason = "a benchmark reports to whoever ran it")]
+fn dearest() {
+    const ROUNDS: u32 = 20;
+    const SHOWN: usize = 15;
+    let examination = examination();
+    let scene = examination.scene();
+    let judged = qualify::judgements(&scene);
+    let scene = Scene { judged: Some(&judged), ..scene };
+    let mut times: Vec<(Duration, &str, usize)> = check::all()
+        .map(|check| {
+            let before = Instant::now();
+            let found = (0..ROUNDS).map(|_| (check.judge)(&scene).len()).max();
+            (before.elapsed() / ROUNDS, check.id, found.unwrap_or_default())
+        })
+        .collect();
+    times.sort_unstable();
+    let all: Duration = times.iter().map(|(time, ..)| *time).sum();
+    println!("{} checks of {TARGETS} targets take {all:?}; the dearest:", times.len());
+    for (time, id, found) in times.iter().rev().take(SHOWN) {
+        println!("{time:>12.1?}  {id} ({found} findings)");
+    }
 }
 
 /// The outputs of a target: source, exit status, standard output, standard error.
@@ -87,8 +119,9 @@ fn reports(target: &TargetId, probes: &[Probe], text: &str) -> Vec<Report> {
     .collect()
 }
 
-fn examination() -> Examination {
-    let all: Vec<(TargetId, MachineKind, Vec<Report>)> = (0..TARGETS)
+/// What all targets say.
+fn said() -> Vec<(TargetId, MachineKind, Vec<Report>)> {
+    (0..TARGETS)
         .map(|number| {
             let (copy, (name, text)) = (number / SITE.len(), SITE[number % SITE.len()]);
             let target = TargetId::new(&format!("{name}-{copy}"));
@@ -100,7 +133,11 @@ fn examination() -> Examination {
             let reports = reports(&target, probes, &of_copy(text, copy));
             (target, kind, reports)
         })
-        .collect();
+        .collect()
+}
+
+fn examination() -> Examination {
+    let all = said();
     let reached = Reached::Yes;
     let given: Vec<Given<'_>> = all
         .iter()
@@ -132,4 +169,25 @@ fn sixty_four_targets(bencher: divan::Bencher<'_, '_>) {
 fn sixty_four_targets_with_causes(bencher: divan::Bencher<'_, '_>) {
     let examination = examination();
     bencher.bench(|| diagnose(examination.examine(), &examination.fabric).causes.len());
+}
+
+/// A second of the console's clock with which the checks run: for so long no key is answered.
+#[divan::bench]
+fn sixty_four_targets_in_the_console(bencher: divan::Bencher<'_, '_>) {
+    let (said, at) = (said(), |second| Timestamp::from_second(second).expect("a small number"));
+    let targets = said.iter().map(|(target, kind, _)| {
+        let kind = if *kind == MachineKind::Host { TargetKind::Esxi } else { TargetKind::Linux };
+        let connection = Connection::Connected { since: at(0), via: "test".into() };
+        (target.clone(), Target { connection, ..Target::new(kind) })
+    });
+    let mut model = Model::new(targets.collect(), Options::default(), at(0));
+    for report in said.into_iter().flat_map(|(_, _, reports)| reports) {
+        update(&mut model, Message::Report { at: at(1), report });
+    }
+    let mut second = 0;
+    bencher.bench_local(|| {
+        second += REST;
+        update(&mut model, Message::Clock(at(second))).len()
+    });
+    assert!(!model.diagnosed().found.is_empty(), "the checks ran");
 }

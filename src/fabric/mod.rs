@@ -11,6 +11,7 @@ pub mod fact;
 pub mod measure;
 pub mod observation;
 pub mod reading;
+mod records;
 pub mod series;
 pub mod slow;
 pub mod store;

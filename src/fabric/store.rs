@@ -10,6 +10,7 @@ use super::entity::{Entity, EntityId, TargetId};
 use super::fact::{Fact, Report};
 use super::observation::SourceId;
 use super::reading::{Reading, State};
+use super::records::Records;
 use super::value::Value;
 
 /// What one probe last said of one entity.
@@ -35,6 +36,12 @@ impl Record {
     /// would make a change of every read.)
     fn best(&self, attribute: Attribute) -> Option<&Reading<Value>> {
         let told = || self.by_probe.values().rev().filter_map(move |said| said.get(&attribute));
+        // Nearly always there is one probe that tells it.
+        let mut all = told();
+        let only = all.next()?;
+        if all.next().is_none() {
+            return Some(&only.reading);
+        }
         let best = told().max_by_key(|told| (told.reading.state.known().is_some(), told.since))?;
         told().map(|told| &told.reading).filter(|reading| reading.state == best.reading.state).max_by_key(|one| one.at)
     }
@@ -69,7 +76,7 @@ pub enum Change {
 /// The fold of all facts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fabric {
-    records: BTreeMap<EntityId, Record>,
+    records: Records<Record>,
     /// Probes that have reported at least once, by target: their first report is a discovery, not a change.
     reported: BTreeSet<(TargetId, SourceId)>,
     /// How many reports were taken in.
@@ -107,7 +114,7 @@ impl Fabric {
 
     /// Forgets all that is known of a target.
     pub fn forget(&mut self, target: &TargetId) {
-        self.records.retain(|id, _| id.target != *target);
+        self.records.forget(target);
         self.reported.retain(|(other, _)| other != target);
         self.untold.retain(|(id, _), _| id.target != *target);
     }
@@ -130,10 +137,11 @@ impl Fabric {
         }
         for (entity, mut now) in said {
             let id = EntityId::new(target, entity.clone());
-            if !self.records.contains_key(&id) {
+            let records = self.records.of_mut(target);
+            if !records.contains_key(entity) {
                 changes.push(Change::Appeared(id.clone()));
             }
-            let record = self.records.entry(id.clone()).or_default();
+            let record = records.entry(entity.clone()).or_default();
             let own = record.by_probe.get(probe).cloned().unwrap_or_default();
             let attributes: BTreeSet<Attribute> = now.keys().chain(own.keys()).copied().collect();
             let before: Vec<Option<State<Value>>> =
@@ -183,19 +191,26 @@ impl Fabric {
         said: &BTreeMap<&Entity, Said>,
         changes: &mut Vec<Change>,
     ) {
-        let gone: Vec<EntityId> = self
+        let gone: Vec<Entity> = self
             .of_target(target)
-            .filter(|(id, record)| record.by_probe.contains_key(probe) && !said.contains_key(&id.entity))
-            .map(|(id, _)| id.clone())
+            .filter(|(entity, record)| record.by_probe.contains_key(probe) && !said.contains_key(entity))
+            .map(|(entity, _)| entity.clone())
             .collect();
-        for id in gone {
-            if let Some(record) = self.records.get_mut(&id) {
+        if gone.is_empty() {
+            return;
+        }
+        let records = self.records.of_mut(target);
+        for entity in gone {
+            if let Some(record) = records.get_mut(&entity) {
                 record.by_probe.remove(probe);
                 if record.by_probe.is_empty() {
-                    self.records.remove(&id);
-                    changes.push(Change::Vanished(id));
+                    records.remove(&entity);
+                    changes.push(Change::Vanished(EntityId::new(target, entity)));
                 }
             }
+        }
+        if records.is_empty() {
+            self.records.forget(target);
         }
     }
 
@@ -238,17 +253,17 @@ impl Fabric {
 
     /// All entities of a target, in the order of drawing.
     pub fn entities<'a>(&'a self, target: &'a TargetId) -> impl Iterator<Item = &'a Entity> {
-        self.of_target(target).map(|(id, _)| &id.entity)
+        self.of_target(target).map(|(entity, _)| entity)
     }
 
     /// The entities of a target that are of the same kind as `first`, from it on: the others are not looked at.
     pub fn of_kind<'a>(&'a self, target: &'a TargetId, first: Entity) -> impl Iterator<Item = &'a Entity> {
         let kind = std::mem::discriminant(&first);
-        self.records
-            .range(EntityId::new(target, first)..)
-            .map(|(id, _)| id)
-            .take_while(move |id| id.target == *target && std::mem::discriminant(&id.entity) == kind)
-            .map(|id| &id.entity)
+        let of_target = self.records.of(target).into_iter();
+        of_target
+            .flat_map(move |records| records.range(first.clone()..))
+            .map(|(entity, _)| entity)
+            .take_while(move |entity| std::mem::discriminant(*entity) == kind)
     }
 
     /// All ports of all RDMA devices of a target.
@@ -261,15 +276,14 @@ impl Fabric {
 
     /// Names of the interfaces under the RDMA ports of a target.
     pub fn netdevs_under_ports(&self, target: &TargetId) -> Vec<&str> {
-        self.of_target(target)
-            .filter(|(id, _)| matches!(id.entity, Entity::RdmaPort { .. }))
-            .filter_map(|(id, _)| self.text(id, Attribute::PortNetdev))
+        let first = Entity::RdmaPort { device: super::Text::new(""), port: 0 };
+        self.of_kind(target, first)
+            .filter_map(|entity| self.text(&EntityId::new(target, entity.clone()), Attribute::PortNetdev))
             .collect()
     }
 
-    fn of_target<'a>(&'a self, target: &'a TargetId) -> impl Iterator<Item = (&'a EntityId, &'a Record)> {
-        let start = EntityId::new(target, Entity::Guest);
-        self.records.range(start..).take_while(move |(id, _)| id.target == *target)
+    fn of_target<'a>(&'a self, target: &TargetId) -> impl Iterator<Item = (&'a Entity, &'a Record)> + use<'a> {
+        self.records.of(target).into_iter().flatten()
     }
 }
 

@@ -27,6 +27,7 @@ pub fn with<T>(model: &Model, look: impl FnOnce(&Scene<'_>) -> T) -> T {
         declared: &model.options.site.declared,
         now: model.now,
         judged: None,
+        kept: None,
     };
     let pairs = pairs(&scene);
     look(&Scene { pairs: &pairs, ..scene })

@@ -90,6 +90,7 @@ impl Examination {
             declared: &self.says.declared,
             now: self.now,
             judged: None,
+            kept: None,
         }
     }
 

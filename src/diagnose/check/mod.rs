@@ -9,6 +9,7 @@ mod gpu;
 mod guest;
 mod host;
 mod judged;
+mod kept;
 pub(in crate::diagnose) mod kernel;
 mod mpi;
 mod scene;
@@ -28,6 +29,7 @@ pub use examination::{Examination, Given, pairs};
 #[cfg(test)]
 pub(in crate::diagnose) use guest::at_work;
 pub use judged::{Exhibit, Judged, Lack};
+pub use kept::Kept;
 pub use scene::{Answer, Answers, Machine, MachineKind, Moved, Movements, Reached, Scene};
 pub use sight::{DeviceKind, Port};
 pub use site::{AcceptedFinding, SiteSays};
@@ -76,6 +78,8 @@ impl Check {
 
 /// What all checks say of a site, in the order of the catalogue.
 pub fn examine(scene: &Scene<'_>) -> Vec<Found> {
+    let kept = Kept::default();
+    let scene = &Scene { kept: Some(&kept), ..*scene };
     let judged = qualify::judgements(scene);
     let scene = &Scene { judged: Some(&judged), ..*scene };
     all().flat_map(|check| (check.judge)(scene).into_iter().map(move |judged| Found { check, judged })).collect()

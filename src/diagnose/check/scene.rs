@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::kept::Kept;
 use super::thresholds::Thresholds;
 use crate::config::Declared;
 use crate::diagnose::cause::Found;
@@ -156,4 +157,6 @@ pub struct Scene<'a> {
     pub now: Timestamp,
     /// What the checks say that judge whether hosts qualify, where that is known already: several others ask for it.
     pub judged: Option<&'a [Found]>,
+    /// What several checks ask for, where all of them look at this scene one after the other.
+    pub kept: Option<&'a Kept>,
 }

@@ -130,6 +130,15 @@ impl<'a> Scene<'a> {
 
     /// RDMA ports of a guest, in the order of their names.
     pub fn ports(&self, guest: &TargetId) -> Vec<Port> {
+        let Some(kept) = self.kept else { return self.read_ports(guest) };
+        let all = || self.guests().map(|guest| (guest.clone(), self.read_ports(guest))).collect();
+        match kept.ports.get_or_init(all).get(guest) {
+            Some(ports) => ports.clone(),
+            None => self.read_ports(guest),
+        }
+    }
+
+    fn read_ports(&self, guest: &TargetId) -> Vec<Port> {
         self.fabric
             .of_kind(guest, Entity::RdmaPort { device: Text::new(""), port: 0 })
             .filter_map(|entity| {

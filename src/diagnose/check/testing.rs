@@ -452,6 +452,7 @@ impl Site {
             declared: &self.placement,
             now: Timestamp::UNIX_EPOCH,
             judged: None,
+            kept: None,
         }
     }
 }

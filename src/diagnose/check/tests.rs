@@ -45,6 +45,17 @@ fn every_check_judges_its_samples() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+#[test]
+fn together_they_say_what_each_says_alone() {
+    // What is worked out once for all of them is what each would have found.
+    let sites = std::iter::once(Site::sound()).chain(all().step_by(12).map(|check| (check.samples.trouble)()));
+    for site in sites {
+        let together = site.examine().into_iter().map(|found| (found.check.id, found.judged));
+        let alone = all().flat_map(|check| site.judge(check).into_iter().map(|judged| (check.id, judged)));
+        assert!(together.eq(alone));
+    }
+}
+
 fn samples_of(check: &Check) -> Result<(), String> {
     let site = (check.samples.trouble)();
     let judged = site.judge(check);

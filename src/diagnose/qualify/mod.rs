@@ -7,6 +7,7 @@ mod places;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::cause::Found;
@@ -172,9 +173,9 @@ pub(super) fn port_of_vmknic(scene: &Scene<'_>, vmknic: &EntityId) -> Option<Ent
 }
 
 /// What the checks say that judge requirements. A check that is not in the catalogue says nothing.
-pub fn judgements(scene: &Scene<'_>) -> Vec<Found> {
+pub fn judgements<'a>(scene: &Scene<'a>) -> Cow<'a, [Found]> {
     if let Some(known) = scene.judged {
-        return known.to_vec();
+        return Cow::Borrowed(known);
     }
     let ids = Requirement::ALL.into_iter().flat_map(|requirement| requirement.checks().iter().copied());
     ids.filter_map(by_id)

@@ -30,14 +30,16 @@ pub fn devices_of(scene: &Scene<'_>, guest: &TargetId) -> Vec<EntityId> {
 
 /// PCI functions of all guests that are of this kind.
 pub fn functions(scene: &Scene<'_>, kind: &str) -> Vec<EntityId> {
-    let of = |guest: &TargetId| -> Vec<EntityId> {
-        let functions = scene.fabric.of_kind(guest, Entity::PciFunction(Text::new("")));
-        functions
-            .map(|entity| EntityId::new(guest, entity.clone()))
-            .filter(|id| scene.text(id, Attribute::FunctionKind) == Some(kind))
-            .collect()
-    };
-    scene.guests().flat_map(of).collect()
+    scene.guests().flat_map(|guest| functions_of(scene, guest, kind)).collect()
+}
+
+/// The same of one guest.
+pub fn functions_of(scene: &Scene<'_>, guest: &TargetId, kind: &str) -> Vec<EntityId> {
+    let functions = scene.fabric.of_kind(guest, Entity::PciFunction(Text::new("")));
+    functions
+        .map(|entity| EntityId::new(guest, entity.clone()))
+        .filter(|id| scene.text(id, Attribute::FunctionKind) == Some(kind))
+        .collect()
 }
 
 /// The driver behind a device.

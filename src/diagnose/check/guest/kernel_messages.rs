@@ -69,7 +69,7 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
         !ask::devices_of(scene, guest).is_empty()
             || ["PVRDMA", "RDMA-capable NIC", "InfiniBand adapter"]
                 .iter()
-                .any(|kind| ask::functions(scene, kind).iter().any(|function| function.target == **guest))
+                .any(|kind| !ask::functions_of(scene, guest, kind).is_empty())
     };
     scene.guests().filter(concerned).flat_map(|guest| judge_guest(scene, guest)).collect()
 }

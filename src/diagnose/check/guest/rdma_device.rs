@@ -32,8 +32,8 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
         let devices = ask::devices_of(scene, guest);
         let mut functions = Vec::new();
         for (kind, module) in KINDS {
-            let of_guest = ask::functions(scene, kind).into_iter().filter(|id| id.target == *guest);
-            functions.extend(of_guest.map(|id| (id, kind, module)));
+            let of_guest = ask::functions_of(scene, guest, kind);
+            functions.extend(of_guest.into_iter().map(|id| (id, kind, module)));
         }
         for (function, kind, module) in &functions {
             let address = function.entity.name();

@@ -74,7 +74,7 @@ pub(super) struct Device {
 
 /// One VM.
 #[derive(Clone, Debug)]
-pub(super) struct Vm {
+pub(in crate::diagnose::check) struct Vm {
     /// The VM.
     pub(super) id: EntityId,
     /// Its host.
@@ -93,6 +93,13 @@ pub(super) struct Vm {
 
 /// All VMs of all hosts that may run: no templates, and of a VM that two hosts know the one that runs.
 pub(super) fn all(scene: &Scene<'_>) -> Vec<Vm> {
+    match scene.kept {
+        Some(kept) => kept.vms.get_or_init(|| read_all(scene)).clone(),
+        None => read_all(scene),
+    }
+}
+
+fn read_all(scene: &Scene<'_>) -> Vec<Vm> {
     let stale: BTreeSet<&EntityId> =
         scene.joined.gaps.iter().filter(|gap| gap.missing == "host of the VM").map(|gap| &gap.about).collect();
     let mut vms: Vec<Vm> = scene
@@ -110,7 +117,11 @@ pub(super) fn all(scene: &Scene<'_>) -> Vec<Vm> {
 
 /// All VMs with a device of these kinds.
 pub(super) fn with(scene: &Scene<'_>, kinds: &[Kind]) -> Vec<Vm> {
-    all(scene).into_iter().filter(|vm| vm.has(kinds)).collect()
+    let with = |vm: &&Vm| vm.has(kinds);
+    match scene.kept {
+        Some(kept) => kept.vms.get_or_init(|| read_all(scene)).iter().filter(with).cloned().collect(),
+        None => read_all(scene).iter().filter(with).cloned().collect(),
+    }
 }
 
 /// A guest that did not answer cannot be joined; a VM of its name is taken for its own if there is only one.

@@ -37,6 +37,8 @@ mod migration_targets;
 mod placement;
 mod same_host;
 
+pub(super) use machine::Vm;
+
 use super::Check;
 
 /// The checks of this layer.

@@ -23,10 +23,11 @@ pub const CHECK: Check = Check {
 };
 
 fn judge(scene: &Scene<'_>) -> Vec<Judged> {
-    scene.hosts().flat_map(|host| of_host(scene, host)).collect()
+    let vms = machine::all(scene);
+    scene.hosts().flat_map(|host| of_host(scene, &vms, host)).collect()
 }
 
-fn of_host(scene: &Scene<'_>, host: &TargetId) -> Vec<Judged> {
+fn of_host(scene: &Scene<'_>, vms: &[machine::Vm], host: &TargetId) -> Vec<Judged> {
     let given: Vec<EntityId> = scene
         .fabric
         .of_kind(host, Entity::PciFunction(Text::new("")))
@@ -36,7 +37,6 @@ fn of_host(scene: &Scene<'_>, host: &TargetId) -> Vec<Judged> {
     if given.is_empty() {
         return Vec::new();
     }
-    let vms: Vec<machine::Vm> = machine::all(scene).into_iter().filter(|vm| vm.id.target == *host).collect();
     let taken: BTreeSet<&EntityId> = scene
         .joined
         .chains
@@ -47,7 +47,7 @@ fn of_host(scene: &Scene<'_>, host: &TargetId) -> Vec<Judged> {
         .map(|link| &link.to)
         .collect();
     // Of a device without an address of its own any may be meant.
-    let is_open = vms.iter().any(|vm| {
+    let is_open = vms.iter().filter(|vm| vm.id.target == *host).any(|vm| {
         vm.of(HARDWARE).any(|device| {
             !scene.joined.chains.iter().any(|chain| {
                 chain.device == device.id && chain.links.iter().any(|link| link.kind == LinkKind::DeviceFunction)

@@ -226,6 +226,13 @@ impl Link for SshLink {
         }
     }
 
+    fn has_room(&self) -> bool {
+        match self {
+            Self::Shell(link) => link.has_room(),
+            Self::Switch(link) => link.has_room(),
+        }
+    }
+
     fn news(&self, target: &TargetId, sequence: &Sequence) -> Vec<Told> {
         match self {
             Self::Shell(link) => link.news(target, sequence),

@@ -15,7 +15,7 @@
 //! is some 65 commands of that cost, as several sources read the same lists (proved by the tests of [`super::schedule`]; what
 //! leads is said in [`super::rhythm`]):
 //!
-//! - What decides whether a pair of guests has RDMA is there after ten seconds, as three shells work side by side (see
+//! - What decides whether a pair of guests has RDMA is there after ten seconds, as four shells work side by side (see
 //!   [`super::lanes`]; what they work is charged as if one had), what presses after fifteen, passthrough after five minutes, and
 //!   everything after seventeen: until then the panel says what was not read yet. Where commands are cheaper, everything is
 //!   there after the first minute.

@@ -119,6 +119,11 @@ pub trait Link: Send + Sync + 'static {
         work: &Work,
     ) -> impl Future<Output = Result<(), BatchError>> + Send;
 
+    /// True as far as is known where one batch may begin before another one has ended.
+    fn has_room(&self) -> bool {
+        true
+    }
+
     /// Starts a stream whose lines carry `nonce`: ticks go in, lines come out.
     fn stream(&self, nonce: &str) -> impl Future<Output = Result<Exec, TransportError>> + Send;
 

@@ -13,6 +13,7 @@ pub mod kind;
 pub mod lanes;
 pub mod lines;
 pub mod link;
+pub mod lists;
 pub mod outlet;
 pub mod poller;
 pub mod privilege;

@@ -4,14 +4,15 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::change::Given;
 use super::esxcli::{self, Attempt, LOCALCLI, Tool};
 use super::kind::System;
-use super::lanes;
+use super::lanes::{self, Next, Queue};
 use super::link::{BatchError, Link, Remote, Told};
+use super::lists::Lists;
 use super::privilege::{Privilege, Way};
 use super::rounds::Sequence;
 use super::switch;
@@ -19,7 +20,7 @@ use super::transport::{Exec, Output, TransportError};
 use super::work::Work;
 use crate::fabric::{Outcome, TargetId, Text, Timestamp};
 use crate::probe::Source;
-use crate::probe::dialect::posix::{ESXCLI, change_script, compile_for, needs_esxcli};
+use crate::probe::dialect::posix::{ESXCLI, Listed, change_script, compile_knowing, needs_esxcli};
 use crate::probe::dialect::sections::{Section, SectionReader};
 use crate::probe::dialect::switch::title;
 use crate::probe::linux::stream;
@@ -32,7 +33,8 @@ pub const SHELL: &str = "/bin/sh -s";
 /// How long a batch may take.
 pub const BATCH_DEADLINE: Duration = Duration::from_secs(20);
 
-/// How long one may take on an ESXi host: each command there costs about a second, and some are run for each VM.
+/// How long a shell may take on an ESXi host with what it takes at a time: each command there costs about a second, and some
+/// are run for each VM.
 pub const ESXI_BATCH_DEADLINE: Duration = Duration::from_secs(90);
 
 /// How long opening a channel and starting a command may take.
@@ -44,6 +46,11 @@ const END_GRACE: Duration = Duration::from_secs(1);
 /// A fresh, unguessable word.
 pub fn nonce() -> String {
     format!("{:032x}", rand::random::<u128>())
+}
+
+/// What a lock holds; nobody leaves it half done.
+fn unpoisoned<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How long the login may take to say who it is.
@@ -88,6 +95,8 @@ pub struct ShellLink<R> {
     tool: Option<Tool>,
     /// On an ESXi host: whether it allows a shell beside another.
     beside: Mutex<Beside>,
+    /// Likewise: what it listed a moment ago.
+    lists: Lists,
     /// On a switch that is Linux.
     switch: Option<SwitchSystem>,
 }
@@ -95,7 +104,7 @@ pub struct ShellLink<R> {
 impl<R: Remote> ShellLink<R> {
     /// The shell at the other end of `remote`, whose privileged commands are run as `privilege` says.
     pub fn new(remote: R, privilege: Privilege) -> Self {
-        Self { remote, privilege, tool: None, beside: Mutex::default(), switch: None }
+        Self { remote, privilege, tool: None, beside: Mutex::default(), lists: Lists::default(), switch: None }
     }
 
     /// The shell of an ESXi host at the other end of `remote`. There is no `sudo` on such hosts.
@@ -127,59 +136,94 @@ impl<R: Remote> ShellLink<R> {
         let name = match tool.in_force() {
             Some(name) => name,
             None if sources.iter().any(|source| needs_esxcli(&source.read)) => {
-                let esxcli = time(&self.remote, ESXCLI, work).await?;
-                let localcli = time(&self.remote, LOCALCLI, work).await?;
-                tool.timed(esxcli, localcli)
+                let timing = (time(&self.remote, ESXCLI, work), time(&self.remote, LOCALCLI, work));
+                let (esxcli, localcli) = tokio::join!(timing.0, timing.1);
+                tool.timed(esxcli?, localcli?)
             }
             None => ESXCLI,
         };
-        let lanes = if self.beside().is_refused { vec![(0..sources.len()).collect()] } else { lanes::spread(sources) };
-        let reading = lanes.iter().map(|places| self.lane((tool, name), sources, places, sections, work));
+        let most = if self.beside().is_refused { 1 } else { lanes::MOST };
+        let queue = Mutex::new(Queue::new(sources, most));
+        let shells = unpoisoned(&queue).shells();
+        let (changes, _) = watch::channel(0_usize);
+        let reading = (0..shells).map(|_| self.side_by_side((tool, name), sources, &queue, &changes, sections, work));
         let ends = futures::future::join_all(reading).await;
         let is_refused = |end: &Result<(), BatchError>| matches!(end, Err(BatchError::ChannelRefused(_)));
         if ends.iter().all(is_refused) {
             return ends.into_iter().next().unwrap_or(Ok(()));
         }
         // It allows fewer shells at a time: what they would have read is read by one, now and until somebody asks.
-        let mut left: Vec<usize> = Vec::new();
         let mut refusal = None;
         let mut end = Ok(());
-        for (lane, of_lane) in lanes.iter().zip(ends) {
-            match of_lane {
-                Err(BatchError::ChannelRefused(why)) => {
-                    left.extend(lane);
-                    refusal = Some(why);
-                }
-                of_lane => end = worse(end, of_lane),
+        for of_shell in ends {
+            match of_shell {
+                Err(BatchError::ChannelRefused(why)) => refusal = Some(why),
+                of_shell => end = worse(end, of_shell),
             }
         }
         if let Some(why) = refusal {
             self.beside().refused(&why);
-            left.sort_unstable();
-            let of_left = self.lane((tool, name), sources, &left, sections, work).await;
-            end = worse(end, of_left);
-        } else if lanes.len() > 1 {
+            let left = unpoisoned(&queue).left();
+            if !left.is_empty() {
+                let of_left = self.lane((tool, name), sources, &left, &changes, sections, work).await;
+                end = worse(end, of_left);
+            }
+        } else if shells > 1 {
             self.beside().allowed();
         }
         end
     }
 
-    fn beside(&self) -> MutexGuard<'_, Beside> {
-        self.beside.lock().unwrap_or_else(PoisonError::into_inner)
+    /// One of several shells: it takes what waits, some at a time, until nothing does.
+    async fn side_by_side(
+        &self,
+        tool: (&Tool, &'static str),
+        sources: &[Source],
+        queue: &Mutex<Queue<'_>>,
+        changes: &watch::Sender<usize>,
+        sections: &mpsc::Sender<Section>,
+        work: &Work,
+    ) -> Result<(), BatchError> {
+        let mut changed = changes.subscribe();
+        loop {
+            changed.borrow_and_update();
+            let next = unpoisoned(queue).next(&self.lists.known());
+            let places = match next {
+                Next::Read(places) => places,
+                Next::Wait => {
+                    let _ = changed.changed().await;
+                    continue;
+                }
+                Next::Done => return Ok(()),
+            };
+            let end = self.lane(tool, sources, &places, changes, sections, work).await;
+            match &end {
+                Err(BatchError::ChannelRefused(_)) => unpoisoned(queue).refused(&places),
+                _ => unpoisoned(queue).ended(&places),
+            }
+            changes.send_modify(|count| *count = count.wrapping_add(1));
+            end?;
+        }
     }
 
-    /// Reads the sources at these places of a batch of an ESXi host by one shell.
+    fn beside(&self) -> MutexGuard<'_, Beside> {
+        unpoisoned(&self.beside)
+    }
+
+    /// Reads the sources at these places of a batch of an ESXi host by one shell. Lists that become known are `changes`.
     async fn lane(
         &self,
         (tool, name): (&Tool, &'static str),
         sources: &[Source],
         places: &[usize],
+        changes: &watch::Sender<usize>,
         sections: &mpsc::Sender<Section>,
         work: &Work,
     ) -> Result<(), BatchError> {
         let own: Vec<Source> = places.iter().map(|&place| sources[place]).collect();
         let (sender, mut received) = mpsc::channel::<Section>(1);
-        let how = How { tool: name, deadline: ESXI_BATCH_DEADLINE, work: Some(work) };
+        let listed = self.lists.known();
+        let how = How { tool: name, deadline: ESXI_BATCH_DEADLINE, work: Some(work), listed: Some(&listed) };
         let reading = async {
             let result = run(&self.remote, &own, &[], how, &sender).await;
             drop(sender);
@@ -189,6 +233,9 @@ impl<R: Remote> ShellLink<R> {
             let mut since = Instant::now();
             while let Some(mut section) = received.recv().await {
                 let Some((source, &index)) = own.get(section.index).zip(places.get(section.index)) else { continue };
+                if self.lists.note(source, &section) {
+                    changes.send_modify(|count| *count = count.wrapping_add(1));
+                }
                 tool.answered(name, source, &mut section);
                 // A host that does not tell it: only within its own shell one section follows another.
                 let took = std::mem::replace(&mut since, Instant::now()).elapsed();
@@ -306,6 +353,10 @@ impl<R: Remote> Link for ShellLink<R> {
         &self.privilege
     }
 
+    fn has_room(&self) -> bool {
+        !self.beside().is_refused
+    }
+
     fn news(&self, target: &TargetId, sequence: &Sequence) -> Vec<Told> {
         match &self.tool {
             Some(tool) => {
@@ -321,6 +372,7 @@ impl<R: Remote> Link for ShellLink<R> {
         match &self.tool {
             Some(tool) => {
                 tool.try_again();
+                self.lists.forget();
                 self.beside().is_refused = false;
             }
             None => self.privilege.try_again(),
@@ -412,11 +464,13 @@ struct How<'a> {
     deadline: Duration,
     /// Where it counts how long a shell works: the meter.
     work: Option<&'a Work>,
+    /// Lists that are known.
+    listed: Option<&'a Listed>,
 }
 
 impl Default for How<'_> {
     fn default() -> Self {
-        Self { tool: ESXCLI, deadline: BATCH_DEADLINE, work: None }
+        Self { tool: ESXCLI, deadline: BATCH_DEADLINE, work: None, listed: None }
     }
 }
 
@@ -424,7 +478,7 @@ impl Default for How<'_> {
 async fn time(remote: &impl Remote, tool: &'static str, work: &Work) -> Result<Attempt, BatchError> {
     let (sender, mut received) = mpsc::channel::<Section>(1);
     let (at, began) = (Timestamp::now(), Instant::now());
-    let how = How { tool, deadline: esxcli::DEADLINE, work: Some(work) };
+    let how = How { tool, deadline: esxcli::DEADLINE, work: Some(work), listed: None };
     let result = run(remote, &[esxcli::QUESTION], &[], how, &sender).await;
     drop(sender);
     let took = began.elapsed();
@@ -447,7 +501,9 @@ async fn run(
     sections: &mpsc::Sender<Section>,
 ) -> Result<(), BatchError> {
     let nonce = nonce();
-    let script = compile_for(sources, &nonce, how.tool, |place| ways.get(place).cloned().flatten());
+    let nothing = Listed::new();
+    let listed = how.listed.unwrap_or(&nothing);
+    let script = compile_knowing(sources, &nonce, how.tool, listed, |place| ways.get(place).cloned().flatten());
     let mut reader = SectionReader::new(sources.len(), &nonce);
     let mut deadline = Instant::now() + how.deadline;
     let late = |reader: &SectionReader| BatchError::TimedOut {
@@ -466,6 +522,10 @@ async fn run(
         Ok::<_, TransportError>((exec, working))
     };
     let (mut exec, working) = timeout_at(deadline, start).await.map_err(|_| late(&reader))??;
+    if how.work.is_some() {
+        // It may have waited for its turn, which is no fault of the host.
+        deadline = Instant::now() + how.deadline;
+    }
     let mut status = None;
     let mut killed = false;
     let (error, outcome) = loop {

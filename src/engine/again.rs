@@ -5,9 +5,9 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 
-use crate::collect::governor;
-use crate::collect::lanes;
-use crate::collect::link::Link;
+use super::look::MOST_ROUNDS;
+use crate::app::Problem;
+use crate::collect::link::{BatchError, Link};
 use crate::collect::rounds::{self, Sequence};
 use crate::fabric::{Entity, Fact, Outcome, Report, TargetId, Timestamp};
 use crate::probe::{Pace, Probe, Read, Rhythm, Source, Word};
@@ -26,49 +26,96 @@ pub const CLOCK: Probe = Probe {
     parse: |_| Vec::new(),
 };
 
-/// Reads the probes that count once more, not before `after` has passed since they were read first. Nothing where the target
-/// does not answer any more: what was read stands without movement.
+/// What a second look gave.
+#[derive(Clone, Debug, Default)]
+pub struct Second {
+    /// One report for each probe that was read again.
+    pub reports: Vec<Report>,
+    /// Names of those that were not, each with why.
+    pub unread: Vec<(&'static str, String)>,
+}
+
+/// After these there is no connection that could be asked again.
+pub fn is_gone(error: &BatchError) -> bool {
+    matches!(error, BatchError::Closed | BatchError::ExecRefused | BatchError::NoShell { .. })
+}
+
+/// Reads the probes that count once more, those of `counting` that were read first, not before `after` has passed since. One
+/// that is not answered hides none of the others.
 pub async fn counters<L: Link>(
     link: &L,
     target: &TargetId,
     sequence: &Sequence,
-    probes: &[Probe],
+    counting: &[&Probe],
     first: &[Report],
     after: Duration,
-) -> Vec<Report> {
-    let counting: Vec<&Probe> =
-        probes.iter().filter(|probe| probe.counts() || counts_on_a_switch(probe, first)).collect();
-    let read = first.iter().filter(|report| counting.iter().any(|probe| probe.name == report.probe.as_str()));
-    let newest = read.flat_map(|report| &report.observations).map(|observation| observation.at).max();
-    let Some(newest) = newest else { return Vec::new() };
+) -> Second {
+    let read = |probe: &&&Probe| first.iter().any(|report| report.probe.as_str() == probe.name);
+    let mut due: Vec<&Probe> = counting.iter().filter(read).copied().collect();
+    let of_due = first.iter().filter(|report| due.iter().any(|probe| probe.name == report.probe.as_str()));
+    let newest = of_due.flat_map(|report| &report.observations).map(|observation| observation.at).max();
+    let Some(newest) = newest else { return Second::default() };
     let passed = Duration::try_from(Timestamp::now().duration_since(newest)).unwrap_or_default();
     sleep(after.saturating_sub(passed)).await;
-    let (sender, mut received) = mpsc::channel(counting.len().max(1));
+    let (sender, mut received) = mpsc::channel(due.len().max(1));
+    let mut unread = Vec::new();
     let reading = async {
-        let mut rest = &counting[..];
-        while !rest.is_empty() {
-            let costs = rest.iter().map(|probe| governor::cost(probe.sources));
-            let (part, later) = rest.split_at(governor::part(costs, lanes::MOST_COST));
-            rest = later;
-            if rounds::round(link, target, sequence, part.to_vec(), &sender).await.result.is_err() {
+        let mut why = String::from("its answer is missing");
+        for _ in 0..MOST_ROUNDS {
+            let end = rounds::round(link, target, sequence, due.clone(), &sender).await;
+            due.retain(|probe| end.unread.contains(&probe.name));
+            let Err(error) = end.result else { break };
+            why = error.to_string();
+            if is_gone(&error) || due.is_empty() {
                 break;
             }
+            if end.read.is_empty() {
+                // It holds up the others.
+                unread.push((due.remove(0).name, why.clone()));
+            }
         }
+        unread.extend(due.iter().map(|probe| (probe.name, why.clone())));
         drop(sender);
     };
     let gathering = async {
-        let mut reports = Vec::new();
+        let mut reports: Vec<Report> = Vec::new();
         while let Some(report) = received.recv().await {
             reports.push(report);
         }
         reports
     };
-    let ((), reports) = tokio::join!(reading, gathering);
-    reports
+    let ((), mut reports) = tokio::join!(reading, gathering);
+    // What began and did not end was not read again either.
+    let is_cut = |report: &Report| report.observations.iter().all(|seen| !matches!(seen.outcome, Outcome::Exit(_)));
+    for report in reports.extract_if(.., |report| is_cut(report)) {
+        let probe = counting.iter().find(|probe| probe.name == report.probe.as_str());
+        unread.extend(probe.map(|probe| (probe.name, "not done in time".to_owned())));
+    }
+    Second { reports, unread }
+}
+
+/// Why a target is not read to its end of which counters were read only once; `first` is what else was wrong.
+pub fn read_once(first: Option<Problem>, unread: &[(&'static str, String)]) -> Problem {
+    let mut reasons: Vec<&str> = unread.iter().map(|(_, why)| why.as_str()).collect();
+    reasons.dedup();
+    let names: Vec<&str> = unread.iter().map(|(name, _)| *name).collect();
+    let once = format!("not read a second time: {} ({})", names.join(", "), reasons.join("; "));
+    match first {
+        Some(Problem { what, cause, next_step }) => {
+            let cause =
+                [cause.as_str(), &once].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ");
+            Problem::new(what.as_str(), &cause, next_step.as_str())
+        }
+        None => Problem::new(
+            "was read, but not all of its counters a second time",
+            &format!("{once}; whether they rise is not known"),
+            "look at the load of that machine, and check it again",
+        ),
+    }
 }
 
 /// True for what a switch prints with counters among its states: reading it again costs one command.
-fn counts_on_a_switch(probe: &Probe, first: &[Report]) -> bool {
+pub fn counts_on_a_switch(probe: &Probe, first: &[Report]) -> bool {
     let is_counter = |fact: &Fact| matches!(fact.entity, Entity::Counter { .. });
     crate::probe::switch::source(probe.name).is_some()
         && first.iter().any(|report| report.probe.as_str() == probe.name && report.facts.iter().any(is_counter))

@@ -4,6 +4,7 @@
 mod again;
 mod change;
 pub mod examined;
+mod look;
 pub mod offline;
 pub mod once;
 pub mod openssh;

@@ -6,29 +6,23 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::again;
+use super::look::{Look, Looked};
 use super::offline::{self, Saved};
 use super::plan::{Options, TargetPlan, Way};
 use crate::app::Problem;
 use crate::collect::connectors::{LocalConnector, SshConnector};
-use crate::collect::governor;
 use crate::collect::kind;
-use crate::collect::lanes;
-use crate::collect::link::{BatchError, Connector, Failure, Link};
-use crate::collect::rounds::{self, RoundEnd, Sequence};
+use crate::collect::link::{BatchError, Connector, Link as _};
+use crate::collect::rounds::{self, Sequence};
 use crate::collect::setback;
 use crate::fabric::{Outcome, Report, TargetId, Text};
-use crate::probe::Probe;
 use crate::probe::switch::SwitchSystem;
 
 /// How many targets are read at once.
 const AT_ONCE: usize = 64;
-
-/// A slow target gets so many batches to answer everything, as long as each of them brings something.
-const MOST_ROUNDS: usize = 4;
 
 /// What a target turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +70,8 @@ pub enum Once {
 /// Reads every target once, side by side. Fails only if the system gives no threads, or takes no note of signals.
 pub fn collect_once(targets: Vec<TargetPlan>, options: &Options) -> io::Result<Once> {
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let collecting = futures::stream::iter(targets).map(|plan| collect(plan, options)).buffered(AT_ONCE);
+    let until = options.within.map(|within| Until { within, at: Instant::now() + within });
+    let collecting = futures::stream::iter(targets).map(|plan| collect(plan, options, until)).buffered(AT_ONCE);
     let once = runtime.block_on(async {
         let interrupted = interrupted()?;
         // Dropping what is not done ends the programs that it runs here: they are in groups of their own, which a
@@ -109,18 +104,33 @@ fn interrupted() -> io::Result<impl Future<Output = i32>> {
     })
 }
 
-async fn collect(plan: TargetPlan, options: &Options) -> Collected {
+/// When reading ends, whatever was not read by then.
+#[derive(Clone, Copy, Debug)]
+struct Until {
+    within: Duration,
+    at: Instant,
+}
+
+/// Waits for something, but no longer than there is time; without a limit to its end.
+async fn in_time<T>(until: Option<Until>, what: impl Future<Output = T>) -> Option<T> {
+    match until {
+        Some(until) => timeout_at(until.at, what).await.ok(),
+        None => Some(what.await),
+    }
+}
+
+async fn collect(plan: TargetPlan, options: &Options, until: Option<Until>) -> Collected {
     let TargetPlan { id, way, by } = plan;
     match way {
-        Way::Local => over(id, true, &LocalConnector::new(by), options).await,
+        Way::Local => over(id, true, &LocalConnector::new(by), options, until).await,
         Way::Ssh { resolve, known } => {
             // Nobody can be asked: what is missing is an error that names it.
             let connector = SshConnector::new(id.clone(), resolve, None, known, by);
-            over(id, false, &connector, options).await
+            over(id, false, &connector, options, until).await
         }
         Way::Refused(problem) => unreached(id, problem),
-        Way::Saved(path) => match offline::read(&id, &path, options).await {
-            Ok(Saved { system, words, incomplete, reports, .. }) => Collected {
+        Way::Saved(path) => match in_time(until, offline::read(&id, &path, options)).await {
+            Some(Ok(Saved { system, words, incomplete, reports, .. })) => Collected {
                 target: id,
                 system,
                 reached: Ok(words),
@@ -129,9 +139,20 @@ async fn collect(plan: TargetPlan, options: &Options) -> Collected {
                 again: Vec::new(),
                 clock: None,
             },
-            Err(problem) => unreached(id, problem),
+            Some(Err(problem)) => unreached(id, problem),
+            None => unreached(id, too_late(until)),
         },
     }
+}
+
+/// Why a target was not reached in the time that there was.
+fn too_late(until: Option<Until>) -> Problem {
+    let seconds = until.map_or(0, |until| until.within.as_secs());
+    Problem::new(
+        &format!("was not reached within {seconds} s"),
+        "it did not answer in that time, or so many targets came before it",
+        "give it more time with --within, or leave that out",
+    )
 }
 
 fn unreached(target: TargetId, problem: Problem) -> Collected {
@@ -146,11 +167,17 @@ fn unreached(target: TargetId, problem: Problem) -> Collected {
     }
 }
 
-async fn over(target: TargetId, is_local: bool, connector: &impl Connector, options: &Options) -> Collected {
-    let until = options.within.map(|within| (within, Instant::now() + within));
-    let link = match connector.connect().await {
-        Ok(link) => link,
-        Err(failure) => return unreached(target, failure.problem),
+async fn over(
+    target: TargetId,
+    is_local: bool,
+    connector: &impl Connector,
+    options: &Options,
+    until: Option<Until>,
+) -> Collected {
+    let link = match in_time(until, connector.connect()).await {
+        Some(Ok(link)) => link,
+        Some(Err(failure)) => return unreached(target, failure.problem),
+        None => return unreached(target, too_late(until)),
     };
     let (system, probes) = match link.system() {
         kind::System::Esxi => (System::Esxi, &*options.esxi),
@@ -160,134 +187,61 @@ async fn over(target: TargetId, is_local: bool, connector: &impl Connector, opti
     };
     let via = link.described();
     let sequence = Sequence::default();
-    let (sender, mut received) = mpsc::channel(probes.len().max(1));
-    let reading = async {
-        let mut due: Vec<&Probe> = probes.iter().collect();
-        due.sort_by_key(|probe| (probe.rhythm.turn, probe.pace));
-        if system == System::Esxi {
-            let end = by_parts(&link, &target, &sequence, &due, &sender).await;
-            drop(sender);
-            return end;
-        }
-        let mut rounds = 1;
-        let end = loop {
-            let end = rounds::round(&link, &target, &sequence, due.clone(), &sender).await;
-            let slow = matches!(end.result, Err(BatchError::TimedOut { begun: true, .. })) && !end.read.is_empty();
-            if !slow || rounds == MOST_ROUNDS {
-                break end;
-            }
-            rounds += 1;
-            due.retain(|probe| end.unread.contains(&probe.name));
-        };
-        drop(sender);
-        end
+    let look = Look::of(&link, &target, &sequence, probes);
+    // What a host does meanwhile costs nothing there; elsewhere a second look would only make the first one longer.
+    let meanwhile = system == System::Esxi;
+    let Looked { result, mut reports, mut again, not_again } = match until {
+        None => look.at_all(options.again, meanwhile, std::future::pending()).await,
+        Some(until) => look.at_all(options.again, meanwhile, sleep_until(until.at)).await,
     };
-    let reading = async {
-        let Some((within, at)) = until else { return reading.await };
-        timeout_at(at, reading).await.unwrap_or_else(|_| RoundEnd {
-            result: Err(BatchError::TimedOut { begun: true, after: within, said: Text::new("") }),
-            read: Vec::new(),
-            unread: probes.iter().map(|probe| probe.name).collect(),
-            changed: Vec::new(),
-            moved: Vec::new(),
-        })
-    };
-    let gathering = async {
-        let mut reports: Vec<Report> = Vec::new();
-        while let Some(report) = received.recv().await {
-            reports.push(report);
-        }
-        reports
-    };
-    let (RoundEnd { result, mut unread, .. }, mut reports) = tokio::join!(reading, gathering);
     reports.extend(link.news(&target, &sequence).into_iter().filter_map(|news| news.report));
-    let (mut again, mut clock) = (Vec::new(), None);
-    if let (Some(after), Ok(())) = (options.again, &result) {
-        let second = async {
-            again = again::counters(&link, &target, &sequence, probes, &reports, after).await;
-            clock = again::clock(&link, &target, &sequence).await;
-        };
-        match until {
-            None => second.await,
-            Some((_, at)) => drop(timeout_at(at, second).await),
-        }
-    }
-    unread.retain(|name| !reports.iter().any(|report| report.probe.as_str() == *name));
-    link.close().await;
+    let unread: Vec<&str> = probes
+        .iter()
+        .map(|probe| probe.name)
+        .filter(|name| !reports.iter().any(|report| report.probe.as_str() == *name))
+        .collect();
+    let is_up = !matches!(&result, Some(Err(error)) if again::is_gone(error));
+    let clock = match options.again {
+        Some(_) if is_up => in_time(until, again::clock(&link, &target, &sequence)).await.flatten(),
+        _ => None,
+    };
+    in_time(until, link.close()).await;
     let mut incomplete = None;
-    if let Err(error) = result {
-        let failure = match options.within {
-            Some(within) if error == (BatchError::TimedOut { begun: true, after: within, said: Text::new("") }) => {
-                Failure::passing(cut_short(within, &unread))
+    if !matches!(result, Some(Ok(()))) {
+        let (problem, outcome) = match &result {
+            Some(Err(error)) => {
+                let problem = setback::failure(&target, error).problem;
+                if matches!(error, BatchError::NoShell { .. } | BatchError::ExecRefused | BatchError::ChannelRefused(_))
+                {
+                    return unreached(target, problem);
+                }
+                let is_late = matches!(error, BatchError::TimedOut { .. } | BatchError::Silent { .. });
+                (problem, if is_late { Outcome::TimedOut } else { Outcome::Cut })
             }
-            _ => setback::failure(&target, &error),
-        };
-        if matches!(error, BatchError::NoShell { .. } | BatchError::ExecRefused | BatchError::ChannelRefused(_)) {
-            return unreached(target, failure.problem);
-        }
-        let outcome = if matches!(error, BatchError::TimedOut { .. } | BatchError::Silent { .. }) {
-            Outcome::TimedOut
-        } else {
-            Outcome::Cut
+            _ => (cut_short(until, &unread), Outcome::TimedOut),
         };
         for probe in probes.iter().filter(|probe| unread.contains(&probe.name)) {
             reports.push(rounds::unread_report(&target, &sequence, probe, &outcome));
         }
-        incomplete = Some(failure.problem);
+        incomplete = Some(problem);
+    }
+    if !not_again.is_empty() {
+        incomplete = Some(again::read_once(incomplete, &not_again));
     }
     let place = |report: &Report| probes.iter().position(|probe| probe.name == report.probe.as_str());
     reports.sort_by_key(place);
+    again.sort_by_key(place);
     Collected { target, system, reached: Ok(via), incomplete, reports, again, clock }
 }
 
 /// Why a target was not read to its end in the time that there was, and what of it was not.
-fn cut_short(within: Duration, unread: &[&str]) -> Problem {
+fn cut_short(until: Option<Until>, unread: &[&str]) -> Problem {
+    let seconds = until.map_or(0, |until| until.within.as_secs());
     Problem::new(
-        &format!("was not read to its end within {} s", within.as_secs()),
+        &format!("was not read to its end within {seconds} s"),
         &format!("not read: {}", unread.join(", ")),
         "give it more time with --within, or leave that out",
     )
-}
-
-/// Reads the probes of an ESXi host, a few at a time: all of them at once would take longer than a batch may.
-async fn by_parts<L: Link>(
-    link: &L,
-    target: &TargetId,
-    sequence: &Sequence,
-    due: &[&Probe],
-    reports: &mpsc::Sender<Report>,
-) -> RoundEnd {
-    let mut whole =
-        RoundEnd { result: Ok(()), read: Vec::new(), unread: Vec::new(), changed: Vec::new(), moved: Vec::new() };
-    let mut rest = due;
-    while !rest.is_empty() {
-        let (part, later) =
-            rest.split_at(governor::part(rest.iter().map(|probe| governor::cost(probe.sources)), lanes::MOST_COST));
-        rest = later;
-        let mut part = part.to_vec();
-        let mut rounds = 1;
-        // A host that allows one shell at a time may not get through what is meant for several: it is asked again.
-        let end = loop {
-            let end = rounds::round(link, target, sequence, part.clone(), reports).await;
-            let slow = matches!(end.result, Err(BatchError::TimedOut { begun: true, .. })) && !end.read.is_empty();
-            whole.read.extend(&end.read);
-            if !slow || end.unread.is_empty() || rounds == MOST_ROUNDS {
-                break end;
-            }
-            rounds += 1;
-            part.retain(|probe| end.unread.contains(&probe.name));
-        };
-        whole.unread.extend(end.unread);
-        let goes_on = matches!(end.result, Ok(()) | Err(BatchError::TimedOut { begun: true, .. }));
-        if whole.result.is_ok() {
-            whole.result = end.result;
-        }
-        if !goes_on {
-            whole.unread.extend(rest.iter().map(|probe| probe.name));
-            break;
-        }
-    }
-    whole
 }
 
 #[cfg(test)]
@@ -295,14 +249,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::collect::change::Given;
-    use crate::collect::privilege::Privilege;
     use crate::collect::testing::{Act, Behaviour, Fake, FakeConnector};
-    use crate::collect::transport::{Exec, TransportError};
-    use crate::collect::work::Work;
-    use crate::probe::dialect::sections::Section;
     use crate::probe::privilege::Become;
-    use crate::probe::{Pace, Read, Rhythm, Source, Word};
+    use crate::probe::{Pace, Probe, Read, Rhythm, Source, Word};
 
     const PROBES: &[Probe] = &[
         Probe {
@@ -352,7 +301,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_was_not_read_says_so() {
         let connector = FakeConnector::new(&Behaviour::of([Act::Hang]));
-        let collected = over(TargetId::new("t"), false, &connector, &options()).await;
+        let collected = over(TargetId::new("t"), false, &connector, &options(), None).await;
         assert!(collected.reached.is_ok());
         let problem = collected.incomplete.expect("a reason");
         assert!(problem.what.contains("did not begin to work"), "{problem}");
@@ -364,9 +313,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_was_not_read_in_the_time_that_there_is_is_named() {
         let connector = FakeConnector::new(&Behaviour::of([Act::Hang]));
-        let options = Options { within: Some(Duration::from_secs(7)), ..options() };
+        let within = Duration::from_secs(7);
+        let options = Options { within: Some(within), ..options() };
         let began = Instant::now();
-        let collected = over(TargetId::new("t"), false, &connector, &options).await;
+        let until = Some(Until { within, at: began + within });
+        let collected = over(TargetId::new("t"), false, &connector, &options, until).await;
         assert_eq!(began.elapsed(), Duration::from_secs(7));
         let problem = collected.incomplete.expect("a reason");
         assert_eq!(problem.what.as_str(), "was not read to its end within 7 s");
@@ -374,59 +325,29 @@ mod tests {
         assert_eq!(collected.reports.len(), 2, "and each of them says so");
     }
 
-    /// A host that gets through one source in the time that a batch has.
-    #[derive(Default)]
-    struct Slow(Privilege);
+    /// A target to which no connection comes about, and none is refused either.
+    struct Nowhere;
 
-    impl Link for Slow {
-        fn described(&self) -> Text {
-            Text::new("slow")
-        }
+    impl Connector for Nowhere {
+        type Link = crate::collect::shell::ShellLink<Fake>;
 
-        async fn batch(
-            &self,
-            sources: &[Source],
-            sections: &mpsc::Sender<Section>,
-            _work: &Work,
-        ) -> Result<(), BatchError> {
-            let (outcome, stdout, stderr) = (Outcome::Exit(0), Vec::new(), Vec::new());
-            let section = Section { index: 0, outcome, duration: None, stdout, stderr, cut: 0, command: None };
-            let _ = sections.send(section).await;
-            let after = Duration::from_secs(90);
-            let late = BatchError::TimedOut { begun: true, after, said: Text::new("") };
-            if sources.len() > 1 { Err(late) } else { Ok(()) }
-        }
-
-        async fn stream(&self, _: &str) -> Result<Exec, TransportError> {
-            Err(TransportError::ExecRefused)
-        }
-
-        async fn run(&self, _: &[String]) -> Result<Given, BatchError> {
-            Err(BatchError::ExecRefused)
-        }
-
-        fn privilege(&self) -> &Privilege {
-            &self.0
-        }
-
-        async fn closed(&self) -> Text {
+        async fn connect(&self) -> Result<Self::Link, crate::collect::link::Failure> {
             std::future::pending().await
         }
-
-        async fn close(self) {}
     }
 
-    #[tokio::test]
-    async fn what_a_host_does_not_get_through_is_asked_for_again() {
-        let (target, sequence) = (TargetId::new("esx"), Sequence::default());
-        let due: Vec<&Probe> = PROBES.iter().collect();
-        let (sender, mut reports) = mpsc::channel(16);
-        let end = by_parts(&Slow::default(), &target, &sequence, &due, &sender).await;
-        assert_eq!((end.result, end.read.len()), (Ok(()), 2));
-        assert!(end.unread.is_empty());
-        for probe in PROBES {
-            assert_eq!(reports.try_recv().expect("a report").probe.as_str(), probe.name);
-        }
+    #[tokio::test(start_paused = true)]
+    async fn the_time_that_there_is_bounds_connecting_and_files_too() {
+        let within = Duration::from_secs(4);
+        let began = Instant::now();
+        let until = Some(Until { within, at: began + within });
+        let collected = over(TargetId::new("t"), false, &Nowhere, &options(), until).await;
+        assert_eq!(began.elapsed(), within);
+        let problem = collected.reached.expect_err("not reached");
+        assert_eq!(problem.what.as_str(), "was not reached within 4 s");
+        // What begins later has no time left.
+        let collected = over(TargetId::new("u"), false, &Nowhere, &options(), until).await;
+        assert!(collected.reached.is_err() && began.elapsed() == within);
     }
 
     #[tokio::test]
@@ -436,7 +357,7 @@ mod tests {
             "sh: not found\n",
             127,
         )]))));
-        let collected = over(TargetId::new("t"), false, &connector, &options()).await;
+        let collected = over(TargetId::new("t"), false, &connector, &options(), None).await;
         assert!(collected.reached.expect_err("no shell").what.contains("sh: not found"));
     }
 }

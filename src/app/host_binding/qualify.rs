@@ -38,23 +38,9 @@ struct Told {
     sentences: Vec<String>,
 }
 
-/// The name of a requirement in at most four letters.
-fn short(requirement: Requirement) -> &'static str {
-    match requirement {
-        Requirement::Hca => "HCA",
-        Requirement::SoleUplink => "sole",
-        Requirement::Tag => "tag",
-        Requirement::Ruleset => "rule",
-        Requirement::Vlan => "VLAN",
-        Requirement::Pfc => "PFC",
-        Requirement::Namespace => "nspc",
-        Requirement::Version => "ver",
-    }
-}
-
 /// Names of the columns, by section.
 pub fn headings(model: &Model) -> Vec<Heading> {
-    let requirements = Requirement::ALL.map(|one| [one.name().to_owned(), short(one).to_owned()]);
+    let requirements = Requirement::ALL.map(|one| [one.name().to_owned(), one.short().to_owned()]);
     let names = hosts(model).into_iter().map(|host| [host.to_string(), host.to_string()]);
     vec![
         Heading { section: title(&model.diagnosed()).to_owned(), names: requirements.to_vec() },
@@ -110,17 +96,6 @@ fn told(model: &Model) -> Vec<(String, Vec<Told>)> {
     ]
 }
 
-/// The word for how a requirement stands.
-fn word(cell: &qualify::Cell) -> &'static str {
-    match cell.status {
-        _ if !cell.applies => "n/a",
-        Status::Fail => "FAIL",
-        Status::Warn => "warn",
-        Status::Pass | Status::Info => "ok",
-        Status::Unknown => "?",
-    }
-}
-
 fn key(what: &str, of: &EntityId, more: &str) -> RowKey {
     RowKey::Entity(of.entity.clone(), format!("qualify-{what}-{}-{more}", of.target).into())
 }
@@ -160,8 +135,8 @@ fn of_host(model: &Model, diagnosed: &Diagnosed, row: &qualify::Row, is_one_of_s
     let (mut cells, mut sentences) = (Vec::new(), Vec::new());
     for cell in &row.cells {
         let source = source(model, &cell.exhibits);
-        cells.push(Cell { text: word(cell).to_owned(), gravity: gravity_of(cell, bad), source });
-        let mut sentence = format!("{} {} {}: {}", row.host, cell.requirement.name(), word(cell), cell.says);
+        cells.push(Cell { text: cell.word().to_owned(), gravity: gravity_of(cell, bad), source });
+        let mut sentence = format!("{} {} {}: {}", row.host, cell.requirement.name(), cell.word(), cell.says);
         if !cell.decide.is_empty() && cell.status == Status::Unknown {
             add(&mut sentence, &["; would tell: ", &cell.decide]);
         }
@@ -219,16 +194,6 @@ fn gravity_of(cell: &qualify::Cell, bad: Gravity) -> Gravity {
     }
 }
 
-/// How a VM has RDMA, in words.
-fn kind(device: Device) -> &'static str {
-    match device {
-        Device::Pvrdma => "PVRDMA",
-        Device::Passthrough => "an adapter that is passed through",
-        Device::DynamicPassthrough => "a dynamic passthrough device",
-        Device::VirtualFunction => "a virtual function",
-    }
-}
-
 fn of_vm(model: &Model, place: &Place) -> Told {
     let (mut cells, mut sentences) = (Vec::new(), Vec::new());
     let Place { vm, name, device, .. } = place;
@@ -243,7 +208,7 @@ fn of_vm(model: &Model, place: &Place) -> Told {
         let (cell, sentence) = told
             .unwrap_or_else(|| (Cell::said("?", Gravity::Unknown), format!("the checks did not look at {host} yet")));
         cells.push(cell);
-        sentences.push(format!("{name} ({}) {sentence}", kind(*device)));
+        sentences.push(format!("{name} ({}) {sentence}", device.words()));
     }
     Told { row: Row { key: key("vm", vm, ""), label: name.clone(), cells }, sentences }
 }

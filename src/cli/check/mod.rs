@@ -2,6 +2,7 @@
 //! ranked causes; what a site has accepted is set apart, with its reason.
 
 mod junit;
+mod qualification;
 mod report;
 #[cfg(test)]
 mod tests;
@@ -17,10 +18,11 @@ use crate::diagnose::cause::{Diagnosis, Found, diagnose};
 use crate::diagnose::check::{Lack, SiteSays};
 use crate::diagnose::correlate::weigh;
 use crate::diagnose::finding::Status;
+use crate::diagnose::qualify::Qualification;
 use crate::engine::examined::Examined;
 use crate::engine::once::{self, Collected, Once};
 use crate::engine::plan::Options;
-use crate::fabric::Timestamp;
+use crate::fabric::{Entity, Text, Timestamp};
 
 /// So long after the first read counters are read once more.
 const AGAIN: Duration = Duration::from_secs(3);
@@ -39,6 +41,8 @@ struct Outcome {
     at: Timestamp,
     examined: Examined,
     diagnosis: Diagnosis,
+    /// Which hosts qualify for PVRDMA; `None` where no host with VMs was looked at.
+    qualification: Option<Qualification>,
     accepted: Vec<Accepted>,
     /// Suppressions that are over.
     expired: Vec<Suppression>,
@@ -99,10 +103,12 @@ impl Outcome {
         let today = at.to_zoned_datetime(jiff::tz::TimeZone::UTC).date();
         let (in_force, expired): (Vec<_>, Vec<_>) =
             rules.suppressions.iter().cloned().partition(|suppression| suppression.holds(today));
-        let mut diagnosis = diagnose(examined.examination.examine(), &examined.examination.fabric);
+        let found = examined.examination.examine();
+        let qualification = qualification(&examined, &found);
+        let mut diagnosis = diagnose(found, &examined.examination.fabric);
         weigh(&examined.examination.scene(), &mut diagnosis);
         let accepted = accept(&mut diagnosis, &in_force);
-        Self { at, examined, diagnosis, accepted, expired }
+        Self { at, examined, diagnosis, qualification, accepted, expired }
     }
 
     /// True if a target could not be read, or something that could not be told would be known if its target had been
@@ -125,6 +131,13 @@ impl Outcome {
             Exit::Done
         }
     }
+}
+
+/// Which hosts qualify, where there is one with a VM.
+fn qualification(examined: &Examined, found: &[Found]) -> Option<Qualification> {
+    let scene = examined.examination.scene();
+    let has_vm = scene.hosts().any(|host| scene.fabric.of_kind(host, Entity::Vm(Text::new(""))).next().is_some());
+    has_vm.then(|| Qualification::of(&scene, found))
 }
 
 /// Takes out what the site accepts: causes with all that they explain, and other findings by themselves.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::{Accepted, Outcome};
+use super::{Accepted, Outcome, qualification};
 use crate::app::Problem;
 use crate::cli::text::wrap;
 use crate::config::Suppression;
@@ -16,7 +16,7 @@ use crate::fabric::text::clean_line;
 use crate::fabric::{TargetId, Text, Timestamp};
 
 /// The width that text is made for.
-const COLUMNS: usize = 80;
+pub(super) const COLUMNS: usize = 80;
 
 /// The layers from the wire up, as documents order them.
 pub(super) const LAYERS: [&str; 7] = ["switch", "host", "vm", "guest", "gpu", "mpi", "tool"];
@@ -32,6 +32,7 @@ struct Document<'a> {
     suppressed: Vec<SuppressedDocument<'a>>,
     expired_suppressions: Vec<SuppressionDocument<'a>>,
     contradictions: Vec<ContradictionDocument>,
+    qualification: Option<qualification::Document>,
     summary: Summary,
 }
 
@@ -178,6 +179,7 @@ pub(super) fn document(outcome: &Outcome) -> impl Serialize + use<'_> {
         suppressed: suppressed.collect(),
         expired_suppressions: outcome.expired.iter().map(suppression).collect(),
         contradictions: outcome.contradictions(),
+        qualification: qualification::document(outcome),
         summary: Summary {
             counts: outcome.counts(),
             suppressed: outcome.accepted.len(),
@@ -228,6 +230,7 @@ pub(super) fn text(outcome: &Outcome) -> String {
     accepted(&mut page, outcome);
     listed(&mut page, outcome, Status::Info, "Worth knowing");
     listed(&mut page, outcome, Status::Unknown, "Not known");
+    qualification::text(&mut page, outcome);
     page.heading("Passed");
     let layers = outcome.layers();
     for layer in LAYERS {
@@ -324,7 +327,7 @@ pub(super) fn item(shown: &Evidence) -> String {
 
 /// Text as it grows, line by line.
 #[derive(Debug, Default)]
-struct Page(String);
+pub(super) struct Page(String);
 
 impl Page {
     fn gap(&mut self) {
@@ -333,13 +336,18 @@ impl Page {
         }
     }
 
-    fn heading(&mut self, heading: &str) {
+    pub(super) fn heading(&mut self, heading: &str) {
         self.gap();
         let _ = writeln!(self.0, "{heading}");
     }
 
+    /// A line as it is, which is short enough.
+    pub(super) fn line(&mut self, line: &str) {
+        let _ = writeln!(self.0, "{}", line.trim_end());
+    }
+
     /// A paragraph; its further lines stand two columns to the right.
-    fn say(&mut self, indent: usize, what: &str) {
+    pub(super) fn say(&mut self, indent: usize, what: &str) {
         if what.is_empty() {
             return;
         }

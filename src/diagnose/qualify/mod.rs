@@ -59,6 +59,20 @@ impl Requirement {
         }
     }
 
+    /// The same in at most four letters.
+    pub fn short(self) -> &'static str {
+        match self {
+            Self::Hca => "HCA",
+            Self::SoleUplink => "sole",
+            Self::Tag => "tag",
+            Self::Ruleset => "rule",
+            Self::Vlan => "VLAN",
+            Self::Pfc => "PFC",
+            Self::Namespace => "nspc",
+            Self::Version => "ver",
+        }
+    }
+
     /// Ids of the checks that judge it.
     pub fn checks(self) -> &'static [&'static str] {
         match self {
@@ -100,6 +114,17 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// A word of at most four letters for how it stands.
+    pub fn word(&self) -> &'static str {
+        match self.status {
+            _ if !self.applies => "n/a",
+            Status::Fail => "FAIL",
+            Status::Warn => "warn",
+            Status::Pass | Status::Info => "ok",
+            Status::Unknown => "?",
+        }
+    }
+
     /// True if it is one by which a host qualifies or does not: a host before PVRDMA does not qualify, and of one that
     /// carries PVRDMA adapters the release need not be known.
     pub fn decides(&self) -> bool {

@@ -25,6 +25,18 @@ pub enum Device {
     VirtualFunction,
 }
 
+impl Device {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Pvrdma => "PVRDMA",
+            Self::Passthrough => "an adapter that is passed through",
+            Self::DynamicPassthrough => "a dynamic passthrough device",
+            Self::VirtualFunction => "a virtual function",
+        }
+    }
+}
+
 /// What becomes of the RDMA of a VM on another host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {

@@ -2,12 +2,13 @@
 //! the environment, applied to what the machine says.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::command::run_as;
 use super::sed;
 use crate::lab::machine::{Answer, Login, Machine};
-use crate::probe::dialect::posix::{MORE_LINES, MOST_PROCESSES, is_name};
+use crate::probe::dialect::posix::{Listed, MORE_LINES, MOST_PROCESSES, is_name};
 use crate::probe::{Keep, Listing, MOST_ITEMS, Read, SHARED, Word};
 
 /// What one read or command printed.
@@ -44,6 +45,15 @@ pub fn not_found(word: &str) -> Printed {
 
 /// What commands that several sources read printed in one batch, by their words: a script runs each of them once.
 pub type Once = BTreeMap<Vec<String>, Printed>;
+
+/// What a script was told that commands printed, where this stands for `esxcli`.
+pub fn known(listed: &Listed, tool: &str) -> Once {
+    let of = |(place, text): (&usize, &Arc<str>)| {
+        let words = SHARED.get(*place)?.iter().map(|word| (*word).to_owned()).collect();
+        Some((chosen(words, tool), Printed { stdout: text.as_bytes().to_vec(), ..Printed::default() }))
+    };
+    listed.iter().filter_map(of).collect()
+}
 
 /// Reads one source alone.
 pub fn read(machine: &dyn Machine, login: &Login, read: &Read, sudo: bool, tool: &str, marker: &str) -> Printed {

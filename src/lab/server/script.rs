@@ -3,10 +3,10 @@
 //! not known is none that this lab could answer.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use crate::engine::CLOCK;
-use crate::probe::dialect::posix::{ONCE, change_script, compile, marker};
+use crate::probe::dialect::posix::{Listed, ONCE, change_script, compile, marker, quote};
 use crate::probe::linux::stream;
 use crate::probe::{Probe, Read, Source, esxi, linux};
 
@@ -58,6 +58,8 @@ pub struct Batch {
     pub nonce: String,
     /// The program that stands for `esxcli`.
     pub tool: &'static str,
+    /// What commands that several sources read are said to have printed already, by their places.
+    pub listed: Listed,
     /// Its pieces, in their order.
     pub pieces: Vec<Piece>,
 }
@@ -133,7 +135,8 @@ fn batch(text: &str) -> Option<Batch> {
     let frame = compile(&[], nonce);
     let opening = frame.strip_suffix(BATCH_END)?;
     // Only a batch that asks an ESXi host has the lines that choose its program and that run a command once.
-    let text = &text.replacen(&format!("\n{ONCE}_n='"), "\n_n='", 1);
+    let (text, listed) = listed(text)?;
+    let text = &text;
     let tool = TOOLS.into_iter().find(|tool| text.contains(&format!("\n_x={tool}\n_n='")));
     let text = match tool {
         Some(tool) => text.replacen(&format!("\n_x={tool}\n_n='"), "\n_n='", 1),
@@ -148,7 +151,27 @@ fn batch(text: &str) -> Option<Batch> {
         pieces.push(Piece { index, wanted: wanted(piece) });
         rest = after;
     }
-    Some(Batch { nonce: nonce.to_owned(), tool: tool.unwrap_or(TOOLS[0]), pieces })
+    Some(Batch { nonce: nonce.to_owned(), tool: tool.unwrap_or(TOOLS[0]), listed, pieces })
+}
+
+/// A script without the lines that run a command once, and the lists that are known in it.
+fn listed(text: &str) -> Option<(String, Listed)> {
+    let mut listed = Listed::new();
+    let Some((before, mut rest)) = text.split_once(&format!("\n{ONCE}")) else {
+        return Some((text.to_owned(), listed));
+    };
+    while let Some(known) = rest.strip_prefix("_s") {
+        let (place, known) = known.split_once("=0 _l")?;
+        let known = known.strip_prefix(place)?.strip_prefix('=')?;
+        // The value ends where a word of sh does: what it is quotes to the same again.
+        let (end, value) = known.match_indices('\n').find_map(|(end, _)| {
+            let [value] = &shlex::split(&known[..end])?[..] else { return None };
+            (quote(value) == known[..end]).then(|| (end, value.clone()))
+        })?;
+        listed.insert(place.parse().ok()?, Arc::from(value));
+        rest = &known[end + 1..];
+    }
+    Some((format!("{before}\n{rest}"), listed))
 }
 
 fn wanted(piece: &str) -> Wanted {
@@ -194,6 +217,7 @@ fn nonce(text: &str) -> Option<&str> {
 mod tests {
     use super::*;
     use crate::probe::Word;
+    use crate::probe::dialect::posix::compile_knowing;
 
     fn all_sources() -> Vec<Source> {
         probes().flat_map(|probe| probe.sources.iter().copied()).collect()
@@ -225,6 +249,19 @@ mod tests {
         let block = stream::block("n1").replace("rdma -j res", "sudo -n rdma -j res");
         let (script, _) = recognise(&block, false).expect("it is whole");
         assert_eq!(script, Script::Stream { nonce: "n1".to_owned(), sudo: true });
+    }
+
+    #[test]
+    fn lists_that_a_script_knows_are_taken_out_of_it() {
+        let sources = all_sources();
+        let known: Listed = [(1, Arc::from("a\n---\nit's 'x'\n")), (4, Arc::from("plain"))].into();
+        let each: Vec<Source> = sources.into_iter().filter(|one| matches!(one.read, Read::Each { .. })).collect();
+        let text = compile_knowing(&each, "c0ffee", "esxcli", &known, |_| None);
+        let (Script::Batch(batch), length) = recognise(&text, false).expect("it is whole") else { panic!("a batch") };
+        assert_eq!((&batch.listed, length, batch.pieces.len()), (&known, text.len(), each.len()));
+        assert!(batch.pieces.iter().all(|piece| matches!(piece.wanted, Wanted::Known { .. })));
+        let changed = text.replacen("_s4=0", "touch /tmp/x; _s4=0", 1);
+        assert_eq!(recognise(&changed, false).map(|(script, _)| script), Some(Script::Foreign));
     }
 
     #[test]

@@ -176,7 +176,7 @@ async fn script(host: &Host, login: &Login, input: &mut ChannelReadHalf, out: &m
 async fn batch(host: &Host, login: &Login, batch: &Batch, out: &mut Out) -> Result<(), Gone> {
     let machine = host.machine.as_ref();
     let mut random = random(host);
-    let mut once = print::Once::new();
+    let mut once = print::known(&batch.listed, batch.tool);
     let last = host.line().garbled.then(|| random.random_range(0..batch.pieces.len().max(1)));
     for (number, piece) in batch.pieces.iter().enumerate() {
         let mut printed = match &piece.wanted {

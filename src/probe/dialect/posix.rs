@@ -5,7 +5,9 @@
 //! command can eat the rest of it. Around the output of each source, on standard output and on standard error alike,
 //! stand two marker lines (see [`marker`]) by which [`super::sections::SectionReader`] takes the sections apart.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use crate::probe::privilege::ByRoot;
 use crate::probe::{Keep, Listing, MOST_ITEMS, Read, Source, Word};
@@ -92,6 +94,21 @@ pub fn compile_by_root(sources: &[Source], nonce: &str, by_root: impl Fn(usize) 
 
 /// The same, where the program `tool` stands for `esxcli` (it has to take the same words).
 pub fn compile_for(sources: &[Source], nonce: &str, tool: &str, by_root: impl Fn(usize) -> Option<ByRoot>) -> String {
+    compile_knowing(sources, nonce, tool, &Listed::new(), by_root)
+}
+
+/// What commands of [`crate::probe::SHARED`] printed a moment ago, by their places there.
+pub type Listed = BTreeMap<usize, Arc<str>>;
+
+/// The same, where the script is told what these lists hold: what reads each thing of one does not run its command again.
+/// A source that reads such a list itself does run it.
+pub fn compile_knowing(
+    sources: &[Source],
+    nonce: &str,
+    tool: &str,
+    listed: &Listed,
+    by_root: impl Fn(usize) -> Option<ByRoot>,
+) -> String {
     let mut script = String::with_capacity(1024 + 256 * sources.len());
     script.push_str("{\nLC_ALL=C; export LC_ALL\n");
     push(&mut script, format_args!("PATH=\"${{PATH:-/usr/bin:/bin}}:{MORE_PATH}\"; export PATH\n"));
@@ -111,6 +128,9 @@ pub fn compile_for(sources: &[Source], nonce: &str, tool: &str, by_root: impl Fn
     if sources.iter().any(|source| source.read.shared().is_some()) {
         script.push_str(ONCE);
     }
+    for (place, text) in needed(sources, listed) {
+        push(&mut script, format_args!("_s{place}=0 _l{place}={}\n", quote(text)));
+    }
     script.push_str(
         "_n='\n'\nexec 3>&1\n\
          _mark() {\n_u=-; { read -r _u _r </proc/uptime; } 2>/dev/null\n\
@@ -124,6 +144,17 @@ pub fn compile_for(sources: &[Source], nonce: &str, tool: &str, by_root: impl Fn
     }
     script.push_str("exit 0\n}\n");
     script
+}
+
+/// Of the lists that are known those that sources run a command for each thing of, and that none of them reads itself.
+fn needed<'a>(sources: &[Source], listed: &'a Listed) -> impl Iterator<Item = (usize, &'a str)> {
+    let of = |is_each: bool| -> BTreeSet<usize> {
+        let own = sources.iter().filter(|source| matches!(source.read, Read::Each { .. }) == is_each);
+        own.filter_map(|source| source.read.shared()).collect()
+    };
+    let (wanted, read) = (of(true), of(false));
+    let is_needed = move |place: &usize| wanted.contains(place) && !read.contains(place);
+    listed.iter().filter(move |(place, _)| is_needed(place)).map(|(place, text)| (*place, &**text))
 }
 
 /// True for a read of which the program is `esxcli`, by itself or for a listing.
@@ -392,6 +423,23 @@ mod tests {
             script.matches("_once 0 \"$_x\" network nic list;").count()
         );
         assert!(!compile(&sources[..1], "c0ffee").contains("_once"));
+    }
+
+    #[test]
+    fn a_list_that_is_known_is_told_to_whoever_reads_each_thing_of_it() {
+        let own = |name: &str| {
+            let probes = crate::probe::esxi::PROBES.iter();
+            *probes.flat_map(|probe| probe.sources).find(|source| source.name == name).expect("there")
+        };
+        let nics: Listed = [(0, Arc::from("Name\n---\nvmnic0  it's $HOME\n"))].into();
+        let compiled = |names: &[&str]| {
+            let sources: Vec<Source> = names.iter().map(|name| own(name)).collect();
+            compile_knowing(&sources, "c0ffee", ESXCLI, &nics, |_| None)
+        };
+        assert!(compiled(&["esxi.nic-get"]).contains("\n_s0=0 _l0='Name\n---\nvmnic0  it'\\''s $HOME\n'\n"));
+        for other in [&["esxi.nic-list"][..], &["esxi.nic-list", "esxi.nic-get"], &["esxi.rdma-stats"], &[]] {
+            assert!(!compiled(other).contains("_s0=0 _l0="), "{other:?}");
+        }
     }
 
     #[test]

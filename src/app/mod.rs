@@ -23,6 +23,7 @@ pub mod marks;
 pub mod message;
 pub mod mode;
 pub mod model;
+mod moves;
 pub mod palette;
 pub mod path;
 pub mod pointer;

@@ -209,7 +209,7 @@ fn changed(
         }
         // The news itself has to fit into a narrow list.
         Entity::QueuePair { .. } => format!("QP {}", id.entity.name()),
-        _ => format!("{} {}", id.entity, attribute.label()),
+        _ => format!("{} {}", format::named(fabric, id), attribute.label()),
     };
     Some(event(
         at,

@@ -11,7 +11,7 @@ use super::settings;
 use super::table;
 use super::tree::{self, Node};
 use crate::fabric::text::clean_line;
-use crate::fabric::{Observation, Timestamp};
+use crate::fabric::{Entity, Observation, Timestamp};
 
 /// A text that may be copied: lines without controls, none of them at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,6 +119,7 @@ fn of_tree(model: &Model, whole: bool) -> Option<(Option<CopyText>, &'static str
     let row = rows.iter().find(|row| Some(&row.node) == model.screen.tree.selected.as_ref())?;
     let name = match &row.node {
         Node::Target(target) => target.to_string(),
+        Node::Entity(id) if matches!(id.entity, Entity::Vm(_)) => row.label.clone(),
         Node::Entity(id) => id.entity.name(),
     };
     if whole {

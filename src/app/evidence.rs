@@ -45,7 +45,7 @@ impl Evidence {
         let conclusion = super::format::state(attribute, &reading.state);
         Some(Self::new(
             sources,
-            format!("{} {}", id.entity, attribute.label()),
+            format!("{} {}", super::format::named(sources.fabric, id), attribute.label()),
             conclusion,
             reading.source.clone(),
             reading.line,

@@ -3,7 +3,23 @@
 
 use std::time::Duration;
 
-use crate::fabric::{Attribute, State, Timestamp, Unit, Value};
+use crate::fabric::{Attribute, Entity, EntityId, Fabric, State, Timestamp, Unit, Value};
+
+/// A thing without its target; a VM by what it is called, for nobody knows its UUID.
+pub fn named(fabric: &Fabric, id: &EntityId) -> String {
+    let called = |vm: &EntityId| {
+        let name = fabric.text(vm, Attribute::VmName).filter(|name| !name.is_empty());
+        name.map(str::to_owned)
+    };
+    match &id.entity {
+        Entity::Vm(_) => called(id).map_or_else(|| id.entity.to_string(), |called| format!("VM {called}")),
+        Entity::VmDevice { vm, key } => {
+            let vm = EntityId::new(&id.target, Entity::Vm(vm.clone()));
+            called(&vm).map_or_else(|| id.entity.to_string(), |called| format!("device {key} of VM {called}"))
+        }
+        other => other.to_string(),
+    }
+}
 
 /// A number with a decimal prefix: `12.3 k`, `1.04 G`. Three significant digits; an exact small number stays whole.
 pub fn decimal(value: f64) -> String {

@@ -24,6 +24,7 @@ mod measured;
 pub mod message;
 pub mod mode;
 pub mod model;
+mod moves;
 pub mod palette;
 pub mod path;
 pub mod pointer;

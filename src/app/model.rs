@@ -240,6 +240,9 @@ pub struct Model {
     /// What is known of the last time when nothing was wrong.
     #[serde(default)]
     pub healthy: Healthy,
+    /// The host that each VM, by its UUID, was on when the checks ran last.
+    #[serde(default)]
+    pub homes: BTreeMap<Text, TargetId>,
     /// Switches that are known by what the user pasted of them.
     #[serde(default)]
     pub pasted: Vec<Pasted>,
@@ -281,6 +284,7 @@ impl Model {
             change: None,
             changes: 0,
             healthy: Healthy::default(),
+            homes: BTreeMap::new(),
             pasted: Vec::new(),
             prompts: Vec::new(),
             demo_faults_on: BTreeSet::new(),

@@ -14,7 +14,7 @@ use super::message::{Message, Severity};
 use super::model::{Model, TargetKind};
 use super::prompt::{PromptKind, SecretKind};
 use super::screen::{Overlay, Purpose};
-use super::{diagnosis, healthy, measured, path, pointer, questions, reconfigure, wizard};
+use super::{diagnosis, healthy, measured, moves, path, pointer, questions, reconfigure, wizard};
 use crate::fabric::series::{GaugeValue, Incident};
 use crate::fabric::{
     Attribute, Change, Entity, EntityId, Outcome, QueuePairState, Report, Sample, SourceId, State, TargetId, Text,
@@ -245,7 +245,7 @@ fn reported(model: &mut Model, at: Timestamp, report: &Report) -> Vec<Effect> {
     if !is_first && moved_devices(&changes) {
         return vec![Effect::ReadNow(report.target.clone())];
     }
-    Vec::new()
+    moves::left(model, &changes)
 }
 
 /// Kernel messages that came since the log was read last and have no stamp to tell them from others.

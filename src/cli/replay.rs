@@ -100,6 +100,10 @@ impl Program for Replay {
         action::context(self.player.model())
     }
 
+    fn panel(&self) -> Context {
+        self.player.model().screen.panel.context()
+    }
+
     fn update(&mut self, message: Message) -> Vec<Effect> {
         let begun = Instant::now();
         let mut more = || begun.elapsed() < SLICE;

@@ -180,7 +180,7 @@ fn doubt(troubles: &mut [Found], fabric: &Fabric) -> Vec<Contradiction> {
             let Some(believed) = fabric.reading(&exhibit.about, attribute) else { continue };
             let opinions = fabric.opinions(&exhibit.about, attribute);
             let others = opinions.iter().filter(|(_, other)| match (believed.state.known(), other.state.known()) {
-                (Some(believed), Some(other)) => differ(believed, other),
+                (Some(believed), Some(other)) => differ(attribute, believed, other),
                 _ => false,
             });
             let said: Vec<Exhibit> = others
@@ -212,9 +212,17 @@ fn doubt(troubles: &mut [Found], fabric: &Fabric) -> Vec<Contradiction> {
     contradictions.into_iter().collect()
 }
 
+/// How each sentence begins by which a probe says that there is no RDMA.
+const NO_RDMA: &str = "no RDMA";
+
 /// True if two values of one property cannot both be right. Values of different shapes are worded differently only.
-fn differ(one: &Value, other: &Value) -> bool {
+fn differ(attribute: Attribute, one: &Value, other: &Value) -> bool {
     match (one, other) {
+        // One probe knows why there is none, another only that there is none.
+        (Value::Text(one), Value::Text(other)) if attribute == Attribute::RdmaPresence => {
+            let is_none = |text: &str| text.trim().starts_with(NO_RDMA);
+            !(is_none(one) && is_none(other)) && one.trim() != other.trim()
+        }
         (Value::Text(one), Value::Text(other)) => !one.trim().eq_ignore_ascii_case(other.trim()),
         (Value::List(one), Value::List(other)) => {
             let sorted = |list: &[crate::fabric::Text]| list.iter().cloned().collect::<BTreeSet<_>>();

@@ -18,7 +18,7 @@ use super::reader::Recording;
 use crate::app::action;
 use crate::app::model::{Model, Options, Target};
 use crate::app::screen::{Editing, Overlay, Purpose, Screen};
-use crate::app::{Control, Effect, Message, Mode, Replay, update};
+use crate::app::{Control, Effect, Message, Mode, Replay, update, wizard};
 use crate::fabric::Text;
 
 /// The longest step at once: who comes back to a replay that was suspended goes on where it was.
@@ -60,6 +60,9 @@ pub struct Player {
     unknown: u64,
     revision: u64,
 }
+
+/// What is said to whoever wants something of targets that are a recording.
+const NOTHING_ASKED: &str = "this is a recording: nothing can be asked of its targets";
 
 impl Player {
     /// A replay at the start of a recording, running. Times of day are told in `zone`.
@@ -192,18 +195,14 @@ impl Player {
         }
         let (screen, prompts) = (self.model.screen.clone(), self.model.prompts.clone());
         // The wizard can go on by itself where it has nothing to read: what it says then is no part of what was recorded.
-        let recorded = name.starts_with("wizard-").then(|| self.model.clone());
+        if name == "wizard-open" && wizard::would_go_on(&self.model) {
+            self.say(NOTHING_ASKED.to_owned());
+            return Vec::new();
+        }
         if moves_the_screen(&name) && self.aside.is_none() {
             self.leave();
         }
         let mut effects = update(&mut self.model, Message::Action(name));
-        if let Some(recorded) = recorded
-            && (self.model.is_just_checked() || self.model.pasted != recorded.pasted)
-        {
-            self.model = recorded;
-            effects.clear();
-            effects.push(Effect::TakesAnswer);
-        }
         if effects.iter().any(|effect| !effect.is_on_in_replay()) {
             // Nothing of it was done, so nothing of it shall be seen.
             self.model.prompts = prompts;
@@ -211,7 +210,7 @@ impl Player {
                 self.aside = None;
             }
             self.model.screen = screen;
-            self.say("this is a recording: nothing can be asked of its targets".to_owned());
+            self.say(NOTHING_ASKED.to_owned());
         } else if self.aside.is_some() {
             self.replay_mut().following = false;
         }

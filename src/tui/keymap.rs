@@ -15,6 +15,9 @@ const DEFAULT: &str = super::library::EMBEDDED_KEYMAPS[0].1;
 /// Stands for an action in a file of the user's: the key does nothing any more.
 const NONE: &str = "none";
 
+/// Actions on the selected row of a panel.
+const OF_A_ROW: &[&str] = &["rename-mark", "delete-mark"];
+
 /// Which key does what.
 #[derive(Clone, Debug, Default)]
 pub struct Keymap {
@@ -134,6 +137,34 @@ impl Keymap {
             }
         }
         Resolution::Unknown
+    }
+
+    /// What the keys typed so far mean while the tree has the focus: what neither it nor [`Context::Global`] knows means what
+    /// it does in the panel beside it, but for what changes the selected row of that, which nobody looks at from there.
+    pub fn resolve_beside(&self, context: Context, panel: Context, typed: &[KeyInput]) -> Resolution<'_> {
+        match self.resolve(context, typed) {
+            Resolution::Unknown if context == Context::Tree => match self.resolve(panel, typed) {
+                Resolution::Action(name) if OF_A_ROW.contains(&name) => Resolution::Unknown,
+                other => other,
+            },
+            other => other,
+        }
+    }
+
+    /// The shortest key that does an action in a context, or from there in the panel beside it, for the footer.
+    pub fn hint_beside(&self, context: Context, panel: Context, action: &str) -> Option<String> {
+        let beside = || {
+            let shown = self.bindings(panel).iter().filter(|binding| binding.action == action);
+            let mut keys: Vec<String> = shown
+                .filter(|binding| {
+                    self.resolve_beside(context, panel, binding.keys.as_slice()) == Resolution::Action(action)
+                })
+                .map(|binding| self.text(&binding.keys))
+                .collect();
+            keys.sort_by_key(|text| text.width());
+            keys.into_iter().next()
+        };
+        self.hint(context, action).or_else(beside)
     }
 
     /// The keys that do an action in a context, as texts, the shortest first.

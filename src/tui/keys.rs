@@ -18,6 +18,21 @@ pub const SEQUENCE_PATIENCE: Duration = Duration::from_secs(1);
 /// The longest text that a paste may bring, in characters: a filter is a line, not a document.
 const LONGEST_PASTE: usize = 4096;
 
+/// Where a key is typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Where keys go.
+    pub context: Context,
+    /// The panel that is shown.
+    pub panel: Context,
+}
+
+impl From<Context> for Place {
+    fn from(context: Context) -> Self {
+        Self { context, panel: context }
+    }
+}
+
 /// The keys of a sequence that has begun.
 #[derive(Debug, Default)]
 pub struct Keys {
@@ -38,7 +53,9 @@ impl Keys {
     }
 
     /// What a key means; `None` if nothing (yet).
-    pub fn press(&mut self, keymap: &Keymap, context: Context, key: KeyEvent, now: Instant) -> Option<Message> {
+    pub fn press(&mut self, keymap: &Keymap, place: impl Into<Place>, key: KeyEvent, now: Instant) -> Option<Message> {
+        let place = place.into();
+        let context = place.context;
         if key.kind == KeyEventKind::Release {
             return None;
         }
@@ -46,11 +63,11 @@ impl Keys {
             self.forget();
         }
         let input = KeyInput::from(key);
-        let mut resolution = self.look_up(keymap, context, input);
+        let mut resolution = self.look_up(keymap, place, input);
         if resolution == Resolution::Unknown && self.typed.len() > 1 {
             // The sequence was another one: it is given up, and this key stands for itself.
             self.forget();
-            resolution = self.look_up(keymap, context, input);
+            resolution = self.look_up(keymap, place, input);
         }
         match resolution {
             Resolution::Action(name) => {
@@ -69,9 +86,9 @@ impl Keys {
         }
     }
 
-    fn look_up<'map>(&mut self, keymap: &'map Keymap, context: Context, input: KeyInput) -> Resolution<'map> {
+    fn look_up<'map>(&mut self, keymap: &'map Keymap, place: Place, input: KeyInput) -> Resolution<'map> {
         self.typed.push(input);
-        keymap.resolve(context, &self.typed)
+        keymap.resolve_beside(place.context, place.panel, &self.typed)
     }
 }
 
@@ -79,8 +96,7 @@ impl Keys {
 pub fn paste(context: Context, text: &str) -> Option<Message> {
     if context == Context::Paste {
         // An answer of a switch has lines; controls are taken out where it is taken in.
-        let text: String = text.chars().take(pasted::MOST).collect();
-        return (!text.trim().is_empty()).then(|| Message::Edit(Edit::Paste(pasted::clean(&text))));
+        return Some(Message::Edit(Edit::Paste(pasted::clean(text))));
     }
     let clean: String = text
         .chars()
@@ -147,6 +163,27 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn in_the_tree_keys_of_the_panel_beside_it_work_too_but_none_that_change_its_selected_row() {
+        let map = Keymap::embedded(&crate::tui::testing::actions()).expect("valid");
+        let now = Instant::now();
+        let press = |panel: Context, code: KeyCode| {
+            Keys::default().press(&map, Place { context: Context::Tree, panel }, key(code), now)
+        };
+        assert_eq!(press(Context::Host, KeyCode::Char('c')), Some(action("compare-hosts")));
+        assert_eq!(press(Context::Host, KeyCode::Char('a')), Some(action("show-same")));
+        assert_eq!(press(Context::Host, KeyCode::Char('v')), Some(action("versions")));
+        assert_eq!(press(Context::Live, KeyCode::Char('c')), Some(action("cursor")));
+        assert_eq!(press(Context::Guest, KeyCode::Char('c')), None);
+        assert_eq!(press(Context::Host, KeyCode::Enter), Some(action("fold")), "the tree's own keys come first");
+        assert_eq!(press(Context::Wizard, KeyCode::Char('y')), Some(action("copy")));
+        assert_eq!(press(Context::Events, KeyCode::Delete), None);
+        let overlay = Place { context: Context::Help, panel: Context::Host };
+        assert_eq!(Keys::default().press(&map, overlay, key(KeyCode::Char('c')), now), None);
+        assert_eq!(map.hint_beside(Context::Tree, Context::Host, "versions").as_deref(), Some("v"));
+        assert_eq!(map.hint_beside(Context::Tree, Context::Guest, "versions"), None);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_sequence_ends_with_its_last_key_with_another_key_with_time_or_with_the_context() {
         let (map, mut keys, now) = (keymap(), Keys::default(), Instant::now());
         let g = key(KeyCode::Char('g'));
@@ -208,6 +245,12 @@ mod tests {
         assert_eq!(paste(Context::Filter, "mlx5_0\r\nport\t1\x1b\r"), Some(expected));
         assert_eq!(paste(Context::Filter, "\r\n"), None);
         assert_eq!(paste(Context::Tree, "q"), None);
+        // That nothing was in it is told where an answer is waited for, and that not all of it is kept.
+        assert_eq!(paste(Context::Paste, " \r"), Some(Message::Edit(Edit::Paste(" ".to_owned()))));
+        let Some(Message::Edit(Edit::Paste(long))) = paste(Context::Paste, &"x".repeat(1_000_000)) else {
+            panic!("a paste")
+        };
+        assert_eq!(long.len(), pasted::MOST + 1);
         let Some(Message::Edit(Edit::Paste(long))) = paste(Context::Filter, &"x".repeat(1_000_000)) else {
             panic!("a paste")
         };

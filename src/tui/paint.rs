@@ -3,6 +3,7 @@
 use jiff::tz::TimeZone;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
+use ratatui::text::Line;
 
 use super::glyphs::Glyphs;
 use super::keymap::Keymap;
@@ -132,8 +133,41 @@ pub fn offset(selected: usize, count: usize, height: usize) -> usize {
     selected.saturating_sub(height / 2).min(count.saturating_sub(height))
 }
 
+/// The part of some lines that has room, around the line at `position`; what is cut off above and below is told in the
+/// place of a line, but never in that of the position. Also the number of the first line that has a place.
+pub fn part<'a>(
+    lines: Vec<Line<'a>>,
+    position: usize,
+    height: usize,
+    what: &str,
+    paint: Paint<'_>,
+) -> (usize, Vec<Line<'a>>) {
+    let count = lines.len();
+    let first = offset(position, count, height.max(1));
+    let mut shown: Vec<Line<'a>> = lines.into_iter().skip(first).take(height).collect();
+    tell_cut(&mut shown, first, count, position, what, paint);
+    (first, shown)
+}
+
+/// The same for lines of which only those with a place were made: `first` is the number of the first one, of `count`.
+pub fn tell_cut(shown: &mut [Line<'_>], first: usize, count: usize, position: usize, what: &str, paint: Paint<'_>) {
+    let told = |hidden: usize, side: &str| {
+        let what = if what.is_empty() { String::new() } else { format!("{what} ") };
+        Line::styled(format!(" {} {hidden} more {what}{side}", paint.glyphs.ellipsis), paint.theme.dim)
+    };
+    let below = count.saturating_sub(first + shown.len());
+    let last = shown.len().saturating_sub(1);
+    if below > 0 && first + last != position {
+        shown[last] = told(below + 1, "below");
+    }
+    if first > 0 && first != position && !shown.is_empty() {
+        shown[0] = told(first + 1, "above");
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::theme::Theme;
     use super::*;
 
     #[test]
@@ -157,6 +191,33 @@ mod tests {
                 for selected in 0..count {
                     let first = offset(selected, count, height);
                     assert!(first <= selected && selected < first + height, "{selected} of {count} in {height}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_list_that_is_cut_says_so_at_both_ends_and_never_in_the_place_of_what_is_selected() {
+        let (theme, glyphs, keymap) = (Theme::embedded(), Glyphs::default(), Keymap::default());
+        let zone = TimeZone::UTC;
+        let typed = Typed::default();
+        let paint = Paint { theme: &theme, glyphs: &glyphs, keymap: &keymap, zone: &zone, hits: None, typed };
+        let lines = |count: usize| (0..count).map(|number| Line::raw(number.to_string())).collect::<Vec<_>>();
+        let texts = |count, position, height| {
+            let (_, shown) = part(lines(count), position, height, "lines", paint);
+            shown.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(texts(3, 0, 3), ["0", "1", "2"]);
+        assert_eq!(texts(9, 0, 4), ["0", "1", "2", " … 6 more lines below"]);
+        assert_eq!(texts(9, 8, 4), [" … 6 more lines above", "6", "7", "8"]);
+        assert_eq!(texts(9, 4, 5), [" … 3 more lines above", "3", "4", "5", " … 3 more lines below"]);
+        assert_eq!(texts(0, 0, 5), [""; 0]);
+        for count in 1..12 {
+            for height in 1..8 {
+                for position in 0..count {
+                    let shown = texts(count, position, height);
+                    assert!(shown.contains(&position.to_string()), "{position} of {count} in {height}: {shown:?}");
+                    assert_eq!(shown.len(), count.min(height));
                 }
             }
         }

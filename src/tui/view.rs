@@ -266,7 +266,8 @@ fn draw_footer(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rec
     let mut spans = vec![Span::raw(" ")];
     let mut used = 1;
     for action in action::hints(model) {
-        let Some(key) = paint.keymap.hint(context, action.name) else { continue };
+        let panel = model.screen.panel.context();
+        let Some(key) = paint.keymap.hint_beside(context, panel, action.name) else { continue };
         let hint = match replay {
             Some(replay) if replay.paused && action.name == "replay-pause" => "go on",
             _ => action.hint,

@@ -16,7 +16,7 @@ pub(super) const FIX: Action = Action {
             return say(model, super::QUESTION_FIRST);
         }
         let Some(cause) = diagnosis::selected_cause(model) else {
-            return say(model, "no finding is selected; they stand in Wizard (6)");
+            return say(model, "no finding is selected; they stand in Wizard (6), and in Events (8) as they came");
         };
         match change::open(model, &cause) {
             Ok(()) => model.screen.overlays.push(Overlay::Change { scroll: 0 }),

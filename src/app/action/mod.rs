@@ -27,7 +27,7 @@ pub use super::context::Context;
 use super::effect::Effect;
 use super::model::Model;
 use super::questions::{self, Front};
-use super::screen::{Editing, Focus, Overlay, Purpose, Screen};
+use super::screen::{Editing, Focus, Overlay, Panel, Purpose, Screen};
 
 pub(in crate::app) use motion::select_node;
 
@@ -225,8 +225,23 @@ pub fn context_of(top: Option<&Overlay>, screen: &Screen) -> Context {
     }
 }
 
-/// The actions that the footer offers, the most useful first; as many are shown as fit.
-pub fn hints(model: &Model) -> &'static [&'static Action] {
+/// The actions that the footer offers, the most useful first; as many are shown as fit. What would do nothing here is not
+/// offered.
+pub fn hints(model: &Model) -> Vec<&'static Action> {
+    let in_place = place_hints(model).iter().copied();
+    let is_helped = || super::diagnosis::selected_cause(model).is_some();
+    let has_remedy = matches!(model.screen.panel, Panel::Path | Panel::Wizard | Panel::Events) && is_helped();
+    let offers = (context(model) == Context::Wizard).then(|| wizard::Offers::of(model));
+    in_place
+        .filter(|action| match action.name {
+            "fix" => has_remedy,
+            name => offers.as_ref().is_none_or(|offers| offers.has(name)),
+        })
+        .collect()
+}
+
+/// The actions that make sense where the keys go.
+fn place_hints(model: &Model) -> &'static [&'static Action] {
     match context(model) {
         context if context.is_panel() && model.mode.replay().is_some_and(|replay| !replay.following) => &[
             &overlay::HELP,
@@ -291,7 +306,11 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
             &motion::DOWN,
             &motion::UP,
         ],
-        Context::Paste => &[&wizard::TAKE, &wizard::END_LINE, &overlay::CLOSE],
+        // Once a text came whole the end of a line takes it; before that it belongs to the text.
+        Context::Paste => match model.screen.overlays.last() {
+            Some(Overlay::Paste(view)) if view.is_whole => &[&wizard::END_LINE, &overlay::CLOSE],
+            _ => &[&wizard::TAKE, &overlay::CLOSE],
+        },
         Context::Palette => &[&palette::RUN, &overlay::CLOSE, &motion::DOWN, &motion::UP],
         Context::Settings => &[&overlay::CLOSE, &settings::CHANGE, &settings::NEXT_PAGE, &motion::DOWN, &motion::UP],
         Context::Marks => {
@@ -311,7 +330,7 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
             &text::FILTER,
             &panels::NEXT_FOCUS,
         ],
-        Context::Tree if model.screen.panel == super::screen::Panel::Live => &[
+        Context::Tree if model.screen.panel == Panel::Live => &[
             &overlay::HELP,
             &leave::QUIT,
             &palette::PALETTE,
@@ -349,6 +368,20 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
                 &text::FILTER,
             ]
         }
+        // What stands beside the tree has keys of its own, which work from here too.
+        Context::Tree if model.screen.panel == Panel::Host => &[
+            &overlay::HELP,
+            &leave::QUIT,
+            &palette::PALETTE,
+            &host::QUALIFICATION,
+            &host::COMPARE,
+            &host::VERSIONS,
+            &overlay::EVIDENCE,
+            &panels::NEXT_FOCUS,
+            &text::FILTER,
+            &wizard::HERE,
+            &targets::NEXT,
+        ],
         Context::Host if model.screen.host.mode == super::screen::HostMode::Compare => &[
             &overlay::HELP,
             &leave::QUIT,
@@ -428,6 +461,7 @@ pub fn hints(model: &Model) -> &'static [&'static Action] {
             &palette::PALETTE,
             &text::FILTER,
             &overlay::EVIDENCE,
+            &change::FIX,
             &wizard::HERE,
             &panels::NEXT_FOCUS,
             &targets::NEXT,

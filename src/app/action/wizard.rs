@@ -110,7 +110,7 @@ pub(super) const PASTE: Action = Action {
     run: |model| match wizard::chosen(model) {
         Chosen::Question(open, system) => {
             if pasted::commands(model, open.check, &open.subject).is_empty() {
-                return say(model, "no output of a switch tells this: say yes or no, or leave it open (y, n, s)");
+                return say(model, "p: no output tells this one; y says yes, n says no, s leaves it open");
             }
             let view = paste::PasteView::new(open.check, &open.subject, &open.text, system);
             model.screen.overlays.push(Overlay::Paste(Box::new(view)));
@@ -170,12 +170,41 @@ fn note(model: &mut Model, check: &str, subject: &EntityId, text: &str, said: Sa
     model.screen.notice = Some((notice.to_owned(), model.now));
 }
 
+/// Which keys of the wizard do something where it stands.
+pub(super) struct Offers {
+    chosen: Chosen,
+    is_asked: bool,
+    in_walk: bool,
+    has_evidence: bool,
+}
+
+impl Offers {
+    pub(super) fn of(model: &Model) -> Self {
+        let in_walk = model.screen.wizard.shows == Shows::Walk;
+        let is_asked = in_walk && wizard::first_question(model).is_some();
+        let has_evidence = super::has_evidence(model);
+        Self { chosen: wizard::chosen(model), is_asked, in_walk, has_evidence }
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        let is_answer = self.in_walk && matches!(self.chosen, Chosen::Answer(_));
+        match name {
+            "answer-yes" => is_answer || matches!(self.chosen, Chosen::Question(..)),
+            "answer-no" | "skip-question" => is_answer || self.is_asked,
+            "paste-answer" => self.is_asked,
+            "evidence" => self.has_evidence,
+            _ => true,
+        }
+    }
+}
+
 /// The first key leads to the question, so that nothing is answered that was not looked at.
 fn to_question(model: &mut Model) -> Vec<Effect> {
     match wizard::first_question(model) {
         Some(key) if model.screen.wizard.shows == Shows::Walk => {
             model.screen.wizard.rows.selected = Some(key);
             model.screen.wizard.rows.cell = 0;
+            model.screen.focus = Focus::Panel;
             say(model, "this is the question; the same key again answers it")
         }
         _ => say(model, "nothing is asked here"),

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 
 use super::super::condition::Gravity;
 use super::super::model::Model;
+use super::super::screen::Panel;
 use super::super::table::{Cell, Origin, Row, RowKey};
+use super::scene::{Unread, unread};
 use crate::diagnose::cause::{Cause, Found};
-use crate::diagnose::check::Exhibit;
+use crate::diagnose::check::{Exhibit, Lack};
 use crate::diagnose::document::reading_of;
 use crate::diagnose::finding::{Confidence, Status};
 use crate::fabric::Entity;
@@ -23,15 +25,41 @@ pub fn rows(model: &Model) -> Vec<(String, Vec<Row>)> {
     }
     let rest = &diagnosed.diagnosis.rest;
     let of = |status: Status| rest.iter().filter(move |found| found.judged.status == status);
-    let open: Vec<Row> = of(Status::Unknown).enumerate().map(|(place, found)| unknown(found, place)).collect();
+    let unread = unread(model);
+    // What waits for a target that is being read is no riddle: it is counted with the target.
+    let waits_for = |found: &Found, one: &Unread| {
+        one.is_coming && found.judged.lack == Some(Lack::Unreached) && found.judged.title.contains(&*one.why)
+    };
+    let (waiting, open): (Vec<&Found>, Vec<&Found>) =
+        of(Status::Unknown).partition(|found| unread.iter().any(|one| waits_for(found, one)));
+    let open: Vec<Row> = open.into_iter().enumerate().map(|(place, found)| unknown(found, place)).collect();
+    let not_read: Vec<Row> = unread
+        .iter()
+        .enumerate()
+        .map(|(place, one)| {
+            let names_it = |found: &&&Found| {
+                found.judged.subject.target == one.target || found.judged.title.contains(one.target.as_str())
+            };
+            let count = waiting.iter().filter(|found| waits_for(found, one)).filter(names_it).count();
+            not_read(one, place, count)
+        })
+        .collect();
     let known: Vec<Row> = of(Status::Info).enumerate().map(|(place, found)| info(model, found, place)).collect();
     let mut passed: BTreeMap<&str, usize> = BTreeMap::new();
     for found in of(Status::Pass) {
         *passed.entry(found.check.layer()).or_default() += 1;
     }
     if diagnosed.diagnosis.causes.is_empty() && !passed.is_empty() {
-        let cells = vec![Cell::said("no check finds anything wrong", Gravity::Good)];
-        sections.push(("Causes".to_owned(), vec![row("none", "none", 0, cells)]));
+        let row = if unread.is_empty() {
+            row("none", "none", 0, vec![Cell::said("no check finds anything wrong", Gravity::Good)])
+        } else {
+            let text = format!("nothing wrong in what was read; {} as below", how_many(&unread, model));
+            row("none", "so far", 0, vec![Cell::said(text, Gravity::Unknown)])
+        };
+        sections.push(("Causes".to_owned(), vec![row]));
+    }
+    if !(diagnosed.diagnosis.causes.is_empty() && passed.is_empty()) {
+        sections.push(("Not read yet".to_owned(), not_read));
     }
     sections.push(("Cannot be told".to_owned(), open));
     sections.push(("Worth knowing".to_owned(), known));
@@ -41,6 +69,24 @@ pub fn rows(model: &Model) -> Vec<(String, Vec<Row>)> {
     });
     sections.push(("In order".to_owned(), passed.collect()));
     sections
+}
+
+/// How many targets were not read to their ends, in words: `2 of 7 targets are not read to the end`.
+fn how_many(unread: &[Unread], model: &Model) -> String {
+    let verb = if unread.len() == 1 { "is" } else { "are" };
+    format!("{} of {} targets {verb} not read to the end", unread.len(), model.targets.len())
+}
+
+/// A target that was not read to its end, with how many findings wait for it.
+fn not_read(one: &Unread, place: usize, waiting: usize) -> Row {
+    let gravity = if one.is_coming { Gravity::Unknown } else { Gravity::Warning };
+    let mut cells = vec![Cell::said(&*one.why, gravity)];
+    match waiting {
+        0 => {}
+        1 => cells.push(Cell::said("1 answer waits for it", Gravity::Neutral)),
+        more => cells.push(Cell::said(format!("{more} answers wait for it"), Gravity::Neutral)),
+    }
+    row("unread", one.target.as_str(), place, cells)
 }
 
 fn confidence(confidence: Confidence) -> &'static str {
@@ -81,13 +127,27 @@ pub fn name(cause: &Cause) -> String {
     format!("{} {}", cause.found.check.id, cause.found.judged.subject)
 }
 
-/// The cause that a row of *Wizard*, or of the findings in *Path*, is about.
+/// The cause that a row of *Wizard*, of the findings in *Path*, or the selected event is about.
 pub fn selected_cause(model: &Model) -> Option<Cause> {
+    if model.screen.panel == Panel::Events {
+        let event = model.selected_event()?;
+        let (about, diagnosed) = (event.entity.as_ref()?, model.diagnosed());
+        let mut causes = diagnosed.diagnosis.causes.iter();
+        // What only follows from a cause is helped by what helps against that.
+        let is_told = |found: &Found| found.judged.subject == *about && is_told_in(found, &event.text);
+        return causes.find(|cause| is_told(&cause.found) || cause.symptoms.iter().any(is_told)).cloned();
+    }
     let (row, _) = super::super::table::selected(model)?;
     let RowKey::Entity(_, word) = &row.key else { return None };
     let (named, _) = word.rsplit_once('-')?;
     let diagnosed = model.diagnosed();
     diagnosed.diagnosis.causes.iter().find(|cause| name(cause) == named).cloned()
+}
+
+/// True if an event tells of a finding: by its title, or that what the finding is about was moved to where it is.
+fn is_told_in(found: &Found, text: &str) -> bool {
+    let moved = found.check.id == "vm.host-qualifies" && text.contains(" moved from ");
+    moved || text.contains(found.judged.title.as_str())
 }
 
 /// All that there is to say of a cause.

@@ -70,6 +70,7 @@ pub fn judge(model: &mut Model) {
 /// Runs the checks now, and tells what came and what went since.
 pub fn judge_now(model: &mut Model) {
     model.check();
+    super::super::moves::tell(model);
     let mut now = of_causes(model);
     let targets: Vec<TargetId> = model.targets.keys().cloned().collect();
     for id in targets {

@@ -14,6 +14,7 @@ pub use causes::{gravity, name, of_cause as cause_detail, rows as cause_rows, se
 
 pub use findings::Finding;
 pub(super) use findings::{is_news, judge, judge_now};
+pub use scene::{Unread, unread};
 
 use super::healthy;
 use super::model::Model;

@@ -61,6 +61,30 @@ fn machines(model: &Model) -> BTreeMap<TargetId, Machine> {
     machines
 }
 
+/// A target that was not read to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unread {
+    /// Which.
+    pub target: TargetId,
+    /// Why: how far it is, or what went wrong.
+    pub why: Text,
+    /// True if it is on its way; false if something went wrong.
+    pub is_coming: bool,
+}
+
+/// The targets that were not read to their ends, in their order.
+pub fn unread(model: &Model) -> Vec<Unread> {
+    let of = |id: &TargetId| {
+        let target = model.targets.get(id)?;
+        let is_coming = !matches!(target.connection, Connection::BackingOff { .. } | Connection::Failed { .. });
+        match reached(model, id, target) {
+            Reached::Yes => None,
+            Reached::Partly(why) | Reached::No(why) => Some(Unread { target: id.clone(), why, is_coming }),
+        }
+    };
+    model.order.iter().filter_map(of).collect()
+}
+
 fn reached(model: &Model, id: &TargetId, target: &Target) -> Reached {
     let problem = match &target.connection {
         Connection::BackingOff { problem, .. } | Connection::Failed { problem } => {

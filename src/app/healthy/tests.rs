@@ -245,10 +245,13 @@ fn trouble_and_what_is_passed_over_are_told_once() {
     assert!(
         view::entries(&model).contains(&Entry::Said("passed over: /state/1970-01-01.json: it is damaged".to_owned()))
     );
+    assert!(view::heading(&model).contains("it cannot be used"), "not that there is none: {}", view::heading(&model));
     read(&mut model, &sound(), 3);
     assert!(clock(&mut model, 40).is_some());
     tell_news(&mut model, 41, HealthyNews::Trouble(Text::new("not kept: no space left on device")));
     assert_eq!(last_event(&model), "not kept: no space left on device");
+    assert!(view::heading(&model).contains("cannot be read or kept"), "{}", view::heading(&model));
+    assert_eq!(view::entries(&model)[0], Entry::Said("not kept: no space left on device".to_owned()));
     assert_eq!(clock(&mut model, 80), None, "not again on the same day");
     assert!(clock(&mut model, DAY + 80).is_some());
 }

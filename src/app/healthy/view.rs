@@ -11,7 +11,7 @@ use super::super::format;
 use super::super::model::Model;
 use super::{Standing, standing};
 use crate::diagnose::since::{Changed, Nearness, What};
-use crate::fabric::{Attribute, Entity, EntityId, Fabric, Observation, State, TargetId, Value};
+use crate::fabric::{Attribute, EntityId, Fabric, Observation, State, TargetId, Value};
 
 /// The open list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,6 +57,14 @@ pub fn heading(model: &Model) -> String {
     if !healthy.is_read {
         return "healthy snapshots are being read".to_owned();
     }
+    if healthy.trouble.is_some() {
+        return "healthy snapshots cannot be read or kept now, as told below; all else goes on".to_owned();
+    }
+    match healthy.passed_over.len() {
+        0 => {}
+        1 => return "there is a healthy snapshot, and it cannot be used: why stands below".to_owned(),
+        more => return format!("there are {more} healthy snapshots, and none can be used: why stands below"),
+    }
     "there is no healthy snapshot yet: one is saved each day as soon as all was read and nothing is wrong".to_owned()
 }
 
@@ -82,7 +90,9 @@ fn changes(model: &Model) -> Vec<Changed> {
 /// What could not be compared, and why.
 fn notes(model: &Model) -> Vec<String> {
     let healthy = &model.healthy;
-    let mut notes = Vec::new();
+    // What went wrong with files comes first: it can be mended.
+    let mut notes: Vec<String> = healthy.trouble.iter().map(ToString::to_string).collect();
+    notes.extend(healthy.passed_over.iter().map(|text| format!("passed over: {text}")));
     if let Some(baseline) = &healthy.baseline {
         let newest = baseline.newest().map(|kept| kept.at);
         let known: BTreeSet<&TargetId> = model.order.iter().chain(baseline.targets.keys()).collect();
@@ -100,22 +110,7 @@ fn notes(model: &Model) -> Vec<String> {
         let noun = if unread == 1 { "value" } else { "values" };
         notes.push(format!("{unread} {noun} could be read on one side only"));
     }
-    notes.extend(healthy.passed_over.iter().map(|text| format!("passed over: {text}")));
-    notes.extend(healthy.trouble.iter().map(ToString::to_string));
     notes
-}
-
-/// The name of a thing without its target; a VM by what it is called.
-fn name(fabric: &Fabric, id: &EntityId) -> String {
-    let called = |vm: &EntityId| fabric.text(vm, Attribute::VmName).map(str::to_owned);
-    match &id.entity {
-        Entity::Vm(_) => called(id).map_or_else(|| id.entity.to_string(), |called| format!("VM {called}")),
-        Entity::VmDevice { vm, key } => {
-            let vm = EntityId::new(&id.target, Entity::Vm(vm.clone()));
-            called(&vm).map_or_else(|| id.entity.to_string(), |called| format!("device {key} of VM {called}"))
-        }
-        other => other.to_string(),
-    }
 }
 
 /// The words for both sides of a change.
@@ -165,7 +160,7 @@ fn label(what: &What) -> &'static str {
 
 /// A change as an item of evidence: `changed since 2026-11-29: MTU of netdev ens192 from 9000 to 1500`.
 pub fn sentence(model: &Model, one: &Changed) -> String {
-    let name = name(fabric_of(model, &one.what), one.what.about());
+    let name = format::named(fabric_of(model, &one.what), one.what.about());
     let (before, after) = sides(&one.what);
     let day = super::day(one.since);
     let when = one.seen.map_or(String::new(), |at| format!(", seen at {}", at.strftime("%H:%M:%S UTC")));
@@ -182,7 +177,7 @@ pub fn sentence(model: &Model, one: &Changed) -> String {
 fn entry(model: &Model, one: &Changed) -> Entry {
     let about = one.what.about();
     let (before, after) = sides(&one.what);
-    let name = name(fabric_of(model, &one.what), about);
+    let name = format::named(fabric_of(model, &one.what), about);
     let mut beside = Vec::new();
     if let Some((near, place)) = one.near {
         let words = match near {

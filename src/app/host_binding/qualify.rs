@@ -5,11 +5,11 @@
 use std::collections::BTreeSet;
 
 use super::super::condition::Gravity;
-use super::super::diagnosis::{Diagnosed, shown};
+use super::super::diagnosis::{self, Diagnosed, shown};
 use super::super::model::Model;
 use super::super::table::{Cell, Row, RowKey};
 use super::hosts;
-use crate::diagnose::check::Exhibit;
+use crate::diagnose::check::{Exhibit, Lack};
 use crate::diagnose::finding::Status;
 use crate::diagnose::qualify::{self, Device, Outcome, Place, Qualification, Requirement};
 use crate::fabric::{Attribute, Entity, EntityId, TargetId};
@@ -156,6 +156,7 @@ pub(super) fn of_one(model: &Model, host: &TargetId) -> Vec<Row> {
     let diagnosed = model.diagnosed();
     let qualification = &diagnosed.qualification;
     let carries = carries(qualification, host);
+    let is_coming = diagnosis::unread(model).iter().any(|one| one.target == *host && one.is_coming);
     let rows = qualification.rows.iter().filter(|row| row.host == *host);
     rows.flat_map(|row| row.cells.iter().map(move |cell| (row, cell)))
         .map(|(row, cell)| {
@@ -168,7 +169,9 @@ pub(super) fn of_one(model: &Model, host: &TargetId) -> Vec<Row> {
                 _ => (cell.says.clone(), gravity_of(cell, Gravity::Bad)),
             };
             let mut cells = vec![Cell { source: source(model, &cell.exhibits), ..Cell::said(text, gravity) }];
-            if cell.status == Status::Unknown && !cell.decide.is_empty() {
+            // What is being read needs nobody to look it up.
+            let is_coming = is_coming && cell.lack == Some(Lack::Unreached);
+            if cell.status == Status::Unknown && !cell.decide.is_empty() && !is_coming {
                 cells.push(Cell::said(format!("would tell: {}", cell.decide), Gravity::Neutral));
             }
             let name = row.switch.as_ref().map_or_else(String::new, |switch| switch.entity.name());

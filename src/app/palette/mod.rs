@@ -175,6 +175,9 @@ fn refusal(model: &Model, name: &str) -> Option<String> {
         "end-line" | "take-answer" => {
             unless(matches!(screen.top(), Some(Overlay::Paste(_))), "only while an answer is pasted (p in Wizard)")
         }
+        "answer-yes" | "answer-no" | "skip-question" | "paste-answer" => {
+            unless(super::wizard::first_question(model).is_some(), "nothing is asked (a walk of the wizard asks: w)")
+        }
         "next-target" | "previous-target" => unless(model.order.len() > 1, "there is no other target"),
         "read-now" => {
             let target = model.selected_target();

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::super::condition;
+use super::super::format;
 use super::super::host_binding;
 use super::super::model::{Model, TargetKind};
 use super::super::path;
@@ -30,10 +31,13 @@ pub enum About {
 
 impl About {
     /// In words.
-    pub fn words(&self) -> String {
+    pub fn words(&self, model: &Model) -> String {
         match self {
             Self::Site => "all targets".to_owned(),
             Self::Target(target) => target.to_string(),
+            Self::Thing(id) if matches!(id.entity, Entity::Vm(_)) => {
+                format!("{} on {}", format::named(&model.fabric, id), id.target)
+            }
             Self::Thing(id) => format!("{} of {}", id.entity.name(), id.target),
             Self::Pair(one, other) => format!("{one} and {other}"),
         }

@@ -4,6 +4,8 @@
 
 pub mod about;
 pub mod asked;
+#[cfg(test)]
+mod attack_tests;
 pub mod paste;
 pub mod pasted;
 mod preparing;
@@ -23,7 +25,7 @@ pub use walking::{FIRST_READ, Walking};
 
 use super::effect::Effect;
 use super::model::Model;
-use super::screen::RowsView;
+use super::screen::{Panel, RowsView};
 use crate::diagnose::wizard::{Symptom, by_name};
 
 /// What the panel shows.
@@ -126,6 +128,21 @@ pub fn begin(model: &mut Model, name: &str) -> Vec<Effect> {
     }
     model.screen.wizard.rows.selected = rows::first(model);
     Vec::new()
+}
+
+/// True if opening the selected row has something read, or judged anew: a recording holds what was read, and nothing can be
+/// asked of its targets.
+pub fn would_go_on(model: &Model) -> bool {
+    if model.screen.panel != Panel::Wizard || model.screen.wizard.shows == Shows::Causes {
+        return false;
+    }
+    let walk = model.screen.wizard.walk.as_ref();
+    match chosen(model) {
+        Chosen::Begin(name) => by_name(&name).is_some(),
+        Chosen::Step(step) => walk.is_some_and(|walk| walk.stopped && walk.looked_at(step).is_none()),
+        Chosen::Port(..) => true,
+        Chosen::Question(..) | Chosen::Answer(_) | Chosen::Cause(_) | Chosen::Other => false,
+    }
 }
 
 /// With the clock: what nobody answers is given up.

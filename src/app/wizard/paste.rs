@@ -27,6 +27,9 @@ pub struct PasteView {
     pub text: String,
     /// True once a text came whole: then the end of a line was meant.
     pub is_whole: bool,
+    /// True if more came than is kept.
+    #[serde(default)]
+    pub is_cut: bool,
     /// What was said of it last.
     pub said: String,
 }
@@ -41,6 +44,7 @@ impl PasteView {
             system: system.map(|system| system.name().to_owned()),
             text: String::new(),
             is_whole: false,
+            is_cut: false,
             said: String::new(),
         }
     }
@@ -51,6 +55,10 @@ impl PasteView {
         match edit {
             Edit::Paste(text) => {
                 let text = pasted::clean(text);
+                if text.trim().is_empty() {
+                    "there was no text in what was pasted".clone_into(&mut self.said);
+                    return;
+                }
                 self.is_whole = true;
                 if !self.text.is_empty() && !self.text.ends_with('\n') {
                     self.text.push('\n');
@@ -60,10 +68,12 @@ impl PasteView {
             Edit::Insert(character) if !character.is_control() => self.push(&character.to_string()),
             Edit::DeleteBefore => {
                 self.text.pop();
+                self.is_whole &= !self.text.is_empty();
             }
             Edit::DeleteWord | Edit::DeleteToStart => {
                 let kept = self.text.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);
                 self.text.truncate(kept);
+                self.is_whole &= kept > 0;
             }
             Edit::Insert(_) | Edit::DeleteAt | Edit::Left | Edit::Right | Edit::Start | Edit::End => {}
         }
@@ -80,7 +90,8 @@ impl PasteView {
         let end =
             text.char_indices().map(|(at, one)| at + one.len_utf8()).take_while(|end| *end <= room).last().unwrap_or(0);
         if end < text.len() {
-            self.said = format!("only the first {} kB are kept: ask for one port alone", MOST / 1024);
+            self.is_cut = true;
+            self.said = cut();
         }
         self.text.push_str(&text[..end]);
     }
@@ -91,6 +102,11 @@ impl PasteView {
     }
 }
 
+/// What is said of a text that is longer than what is kept.
+fn cut() -> String {
+    format!("only the first {} kB are kept: ask for one port alone", MOST / 1024)
+}
+
 /// Takes the pasted text as the answer; it stays where it was if it is none.
 pub fn take(model: &mut Model) {
     let Some(Overlay::Paste(view)) = model.screen.overlays.last() else { return };
@@ -98,6 +114,7 @@ pub fn take(model: &mut Model) {
     let system = view.system.as_deref().and_then(|name| SwitchSystem::ALL.into_iter().find(|one| one.name() == name));
     match pasted::take(model, &view.check, &view.subject, system, &view.text) {
         Err(why) => {
+            let why = if view.is_cut { format!("{why}; {}", cut()) } else { why };
             if let Some(Overlay::Paste(view)) = model.screen.overlays.last_mut() {
                 view.said = why;
             }

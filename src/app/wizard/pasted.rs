@@ -129,7 +129,8 @@ fn system_of(model: &Model, target: &TargetId) -> Option<SwitchSystem> {
 
 /// A text made safe: no escape sequences and no controls but newlines, and no more than is taken.
 pub fn clean(text: &str) -> String {
-    let bounded: String = text.chars().take(MOST).collect();
+    // One more than is taken, so that it is known whether something was cut off.
+    let bounded: String = text.chars().take(MOST + 1).collect();
     let lines = bounded.replace("\r\n", "\n").replace('\r', "\n");
     lines
         .lines()
@@ -239,12 +240,15 @@ pub fn take(
         None if is_own => name_of(subject),
         None => subject.target.clone(),
     };
-    let preferred = system_of(model, &switch).or(preferred);
+    let system = system_of(model, &switch);
+    let preferred = system.or(preferred);
     let sequence = FIRST + model.revision;
-    let mut best: Option<Read> = None;
-    for form in forms(&text) {
-        for system in SwitchSystem::ALL {
-            for probe in system.probes() {
+    let best_of = |systems: &[SwitchSystem]| {
+        let mut best: Option<Read> = None;
+        for form in forms(&text) {
+            for (system, probe) in
+                systems.iter().flat_map(|system| system.probes().iter().map(|probe| (*system, probe)))
+            {
                 let one = read(system, probe, &switch, model.now, sequence, &form);
                 let rank = |one: &Read| (asked.contains(&one.what), Some(one.system) == preferred, one.score);
                 if one.score > 0 && best.as_ref().is_none_or(|best| rank(&one) > rank(best)) {
@@ -252,11 +256,33 @@ pub fn take(
                 }
             }
         }
-    }
+        best
+    };
+    // What the switch is known to be says how its answer is read.
+    let best = system.and_then(|system| best_of(&[system])).or_else(|| best_of(&SwitchSystem::ALL));
     let Some(best) = best else { return Err(refused(model, check, subject, &text)) };
+    let mut dropped = String::new();
+    if let Some(system) = system.filter(|system| *system != best.system) {
+        if !is_own {
+            let expected = commands(model, check, subject).into_iter().next().map(|(_, command)| command);
+            return Err(format!(
+                "not taken: this is what {} prints, and {switch} is {}; expected is what it prints for `{}`",
+                maker(best.system),
+                maker(system),
+                expected.unwrap_or_default()
+            ));
+        }
+        // It was of another switch, or this is: two systems in one make no sense.
+        model.fabric.forget(&switch);
+        model.raw.forget(&switch);
+        if let Some(own) = model.pasted.iter_mut().find(|one| one.switch == switch) {
+            own.port = None;
+        }
+        dropped = format!("; what was pasted before, of {}, is dropped", maker(system));
+    }
     let fits = asked.contains(&best.what);
     let shown = best.probe.sources.first().map(|source| source.read.shown()).unwrap_or_default();
-    let as_answer_of = format!("{}: {shown}", maker(best.system));
+    let as_answer_of = format!("{}: {shown}{dropped}", maker(best.system));
     let Read { probe, observation, facts, .. } = best;
     // Beside what is read of a switch of the inventory this is another word, which what is read later outweighs.
     let name = if is_own { probe.name.to_owned() } else { format!("pasted {}", probe.name) };

@@ -43,7 +43,7 @@ pub fn summary(model: &Model) -> String {
     see(model, |all| {
         let done = all.iter().filter(|one| word(one) == "in order").count();
         let todo = all.iter().filter(|one| word(one) == "TO DO").count();
-        format!("{done} of {} in order, {todo} to do", all.len())
+        format!("{todo} to do, {done} of {} in order", all.len())
     })
 }
 

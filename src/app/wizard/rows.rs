@@ -87,13 +87,19 @@ pub fn heading(model: &Model) -> Vec<(String, String)> {
     let view = &model.screen.wizard;
     match (view.shows, &view.walk) {
         (Shows::Causes, _) => {
+            // While something is not read nobody shall take what was found for all that there is.
+            let unread = diagnosis::unread(model);
             let causes = model.diagnosed().diagnosis.causes.len();
-            let said = match causes {
-                0 => "no cause was found".to_owned(),
-                1 => "1 cause".to_owned(),
-                more => format!("{more} causes, the surest first"),
+            let rest = format!("; {} of {} targets unread", unread.len(), model.targets.len());
+            let said = match (causes, unread.is_empty()) {
+                (0, true) => "no cause was found at any target".to_owned(),
+                (0, false) => format!("no cause so far{rest}"),
+                (1, true) => "1 cause".to_owned(),
+                (1, false) => format!("1 cause so far{rest}"),
+                (more, true) => format!("{more} causes, the surest first"),
+                (more, false) => format!("{more} causes so far{rest}"),
             };
-            vec![("Wizard".to_owned(), format!("looks by itself at all targets: {said}"))]
+            vec![("Wizard".to_owned(), said)]
         }
         (Shows::Walk, Some(walking)) => {
             let Some(symptom) = walking.symptom() else { return Vec::new() };
@@ -103,11 +109,13 @@ pub fn heading(model: &Model) -> Vec<(String, String)> {
             } else {
                 format!("step {} of at most {all}", (walking.at + 1).min(all))
             };
-            vec![(symptom.title.to_owned(), String::new()), (walking.about.words(), place)]
+            vec![(symptom.title.to_owned(), String::new()), (walking.about.words(model), place)]
         }
-        (Shows::Preparing, _) => vec![(format!("PVRDMA between {}", view.about.words()), preparing::summary(model))],
+        (Shows::Preparing, _) => {
+            vec![(format!("PVRDMA between {}", view.about.words(model)), preparing::summary(model))]
+        }
         (Shows::List | Shows::Walk, _) => {
-            vec![("Wizard".to_owned(), format!("what is wrong with {}?", view.about.words()))]
+            vec![("Wizard".to_owned(), format!("what is wrong with {}?", view.about.words(model)))]
         }
     }
 }
@@ -126,7 +134,7 @@ fn list(model: &Model) -> Vec<(String, Vec<table::Row>)> {
     others.push(begin(PREPARE, "new", &title));
     all.push(("Or".to_owned(), others));
     if let Some(symptom) = model.screen.wizard.walk.as_ref().and_then(Walking::symptom) {
-        let about = model.screen.wizard.walk.as_ref().map(|walking| walking.about.words()).unwrap_or_default();
+        let about = model.screen.wizard.walk.as_ref().map(|walking| walking.about.words(model)).unwrap_or_default();
         let cells = vec![said(format!("{}: {about}", symptom.title))];
         all.push(("Begun".to_owned(), vec![row("begin again".to_owned(), "go on", cells)]));
     }
@@ -182,7 +190,10 @@ fn verdict(model: &Model, walking: &Walking, walk: &Walk<'_>, open: &[Open]) -> 
         )
     } else {
         Cell::said(
-            format!("no step finds anything wrong on {}: this symptom comes from elsewhere", walking.about.words()),
+            format!(
+                "no step finds anything wrong on {}: this symptom comes from elsewhere",
+                walking.about.words(model)
+            ),
             Gravity::Good,
         )
     };

@@ -170,6 +170,10 @@ impl Program for Console {
         action::context(&self.model)
     }
 
+    fn panel(&self) -> Context {
+        self.model.screen.panel.context()
+    }
+
     fn update(&mut self, message: Message) -> Vec<Effect> {
         let Some(recorder) = &mut self.recorder else { return update(&mut self.model, message) };
         let note = recorder.note(&self.model, &message);

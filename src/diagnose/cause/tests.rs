@@ -221,8 +221,18 @@ fn two_probes_that_disagree_are_shown_and_prove_nothing() {
 #[test]
 fn other_words_for_the_same_are_no_contradiction() {
     let text = |text: &str| Value::from(text);
+    let differ = |one: &Value, other: &Value| differ(Attribute::SettingValue, one, other);
     assert!(!differ(&text("Up"), &text("up ")) && differ(&text("up"), &text("down")));
     assert!(!differ(&Value::List(vec!["b".into(), "a".into()]), &Value::List(vec!["a".into(), "b".into()])));
     assert!(!differ(&text("9000"), &Value::Count(9000)), "another shape");
     assert!(differ(&Value::Count(1500), &Value::Count(9000)));
+}
+
+#[test]
+fn that_there_is_no_rdma_is_the_same_with_and_without_the_reason() {
+    let presence =
+        |one: &str, other: &str| super::differ(Attribute::RdmaPresence, &Value::from(one), &Value::from(other));
+    let unloaded = "no RDMA: the kernel's RDMA core (ib_core) is not loaded";
+    assert!(!presence("no RDMA device", unloaded) && !presence(unloaded, "no RDMA device"));
+    assert!(presence("1 device, 1 port", unloaded) && presence("1 device, 1 port", "2 devices, 2 ports"));
 }

@@ -43,7 +43,7 @@ macro_rules! guest {
             /// Total memory.
             MemoryTotal = "memory-total", "memory", Bytes, Setting;
             /// Memory available for new work.
-            MemoryAvailable = "memory-available", "memory free", Bytes, Measure;
+            MemoryAvailable = "memory-available", "memory available", Bytes, Measure;
             /// Transparent huge pages: the chosen word.
             TransparentHugePages = "transparent-huge-pages", "THP", None, Setting;
             /// Transparent huge page defragmentation: the chosen word.

@@ -22,7 +22,7 @@ use waiting::{arrived, at, next, reloaded};
 
 use super::clipboard::Clipboard;
 use super::frame::{FrameLimiter, Reason};
-use super::keys::{self, Keys};
+use super::keys::{self, Keys, Place};
 use super::looks::Look;
 use super::pointer;
 use super::screen::Screen;
@@ -240,7 +240,8 @@ impl<P: Program, D: Device> Console<P, D> {
             }
             Some(Ok(Event::Key(key))) => {
                 self.focus(true); // whoever types here is here, whatever the terminal forgot to say
-                self.keys.press(&self.look.keymap, self.program.context(), key, Instant::now())
+                let place = Place { context: self.program.context(), panel: self.program.panel() };
+                self.keys.press(&self.look.keymap, place, key, Instant::now())
             }
             Some(Ok(Event::Paste(text))) => keys::paste(self.program.context(), &text),
             Some(Ok(Event::Resize(columns, rows))) => {

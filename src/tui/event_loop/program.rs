@@ -20,6 +20,10 @@ use crate::tui::signals::Signal;
 pub trait Program {
     /// Where keys go now.
     fn context(&self) -> Context;
+    /// The panel that is shown, whatever has the keys.
+    fn panel(&self) -> Context {
+        Context::Global
+    }
     /// Takes in what happened, and says what is to be done outside.
     fn update(&mut self, message: Message) -> Vec<Effect>;
     /// Draws everything; `typed` is what may be seen of a secret that is being typed.

@@ -7,7 +7,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::super::paint::{Paint, fit, wrap};
+use super::super::paint::{Paint, fit, width, wrap};
 use crate::app::evidence::Evidence;
 use crate::app::format;
 
@@ -44,18 +44,23 @@ pub fn draw(frame: &mut Frame<'_>, paint: Paint<'_>, area: Rect, evidence: &Evid
         let text = format!("{} on {}: {}", evidence.reference.source, evidence.reference.target, evidence.outcome());
         head.push(Line::styled(fit(&text, room, paint.glyphs), paint.theme.dim));
     }
-    head.push(Line::styled(paint.glyphs.horizontal.repeat(room), paint.theme.border));
+    head.push(Line::default());
     let head_height = u16::try_from(head.len()).unwrap_or(u16::MAX).min(inner.height / 2);
     let [top, text] = Layout::vertical([Constraint::Length(head_height), Constraint::Min(0)]).areas(inner);
-    frame.render_widget(Paragraph::new(head), top);
     let rows = evidence.rows(area.width);
+    let height = usize::from(text.height);
+    let first = evidence.scroll.min(rows.len().saturating_sub(1));
+    // The head may be cut as well: the rule is its last line all the same.
+    head.truncate(usize::from(top.height));
+    if let Some(last) = head.last_mut() {
+        *last = rule(first, rows.len().saturating_sub(first + height), room, paint);
+    }
+    frame.render_widget(Paragraph::new(head), top);
     if rows.is_empty() {
         let empty = if evidence.observation.is_some() { "(no output)" } else { "" };
         frame.render_widget(Paragraph::new(Line::styled(empty, paint.theme.dim)), text);
         return;
     }
-    let height = usize::from(text.height);
-    let first = evidence.scroll.min(rows.len().saturating_sub(1));
     let cited_line = rows.iter().find(|row| row.number == evidence.line && evidence.line > 0).map(|row| row.line);
     let needle = evidence.search.to_lowercase();
     let shown: Vec<Line<'_>> = rows
@@ -80,4 +85,22 @@ pub fn draw(frame: &mut Frame<'_>, paint: Paint<'_>, area: Rect, evidence: &Evid
         })
         .collect();
     frame.render_widget(Paragraph::new(shown), text);
+}
+
+/// What parts the head from the text, and says how much of that is cut off.
+fn rule<'a>(above: usize, below: usize, room: usize, paint: Paint<'_>) -> Line<'a> {
+    let told = match (above, below) {
+        (0, 0) => String::new(),
+        (0, below) => format!(" {below} more lines below "),
+        (above, 0) => format!(" {above} more lines above "),
+        (above, below) => format!(" {above} more lines above, {below} below "),
+    };
+    let left = paint.glyphs.horizontal.repeat(3.min(room));
+    let told = fit(&told, room.saturating_sub(width(&left)), paint.glyphs);
+    let right = paint.glyphs.horizontal.repeat(room.saturating_sub(width(&left) + width(&told)));
+    Line::from(vec![
+        Span::styled(left, paint.theme.border),
+        Span::styled(told, paint.theme.dim),
+        Span::styled(right, paint.theme.border),
+    ])
 }

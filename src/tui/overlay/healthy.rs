@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::super::paint::{Paint, offset, width, wrap};
+use super::super::paint::{Paint, part, width, wrap};
 use crate::app::healthy::view::{self, Entry, HealthyView};
 use crate::app::model::Model;
 
@@ -42,17 +42,8 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, 
         lines.push(Line::styled(paint.glyphs.horizontal.repeat(usize::from(inner.width)), paint.theme.border));
     }
     let left = height.saturating_sub(lines.len());
-    let count = body.len();
-    let first = offset(position, count, left.max(1));
-    let hidden = count.saturating_sub(first + left);
-    let mut part: Vec<Line<'_>> = body.into_iter().skip(first).take(left).collect();
-    if hidden > 0
-        && left > 1
-        && let Some(last) = part.last_mut()
-    {
-        *last = Line::styled(format!("{} {} more lines below", paint.glyphs.ellipsis, hidden + 1), paint.theme.dim);
-    }
-    lines.append(&mut part);
+    let (_, mut shown) = part(body, position, left, "lines", paint);
+    lines.append(&mut shown);
     frame.render_widget(Paragraph::new(lines), inner);
 }
 

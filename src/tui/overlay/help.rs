@@ -14,13 +14,17 @@ use crate::app::screen::Focus;
 
 /// Draws the overlay, the keys of the context below it first.
 pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, scroll: usize) {
-    let below = match model.screen.focus {
-        Focus::Tree => Context::Tree,
-        Focus::Panel => model.screen.panel.context(),
+    let panel = model.screen.panel.context();
+    let mut below = match model.screen.focus {
+        // What the tree does not know means what it does in the panel beside it.
+        Focus::Tree => vec![Context::Tree, panel],
+        Focus::Panel => vec![panel],
     };
     let columns = area.width.saturating_sub(4).min(100);
     // In a replay its own keys are looked for first.
-    let below = if model.mode.replay().is_some() { vec![Context::Replay, below] } else { vec![below] };
+    if model.mode.replay().is_some() {
+        below.insert(0, Context::Replay);
+    }
     let lines = lines(paint, &below, usize::from(columns.saturating_sub(4)));
     let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX);
     let inner = super::open(frame, paint, area, columns, rows, " Keys ".to_owned());

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::super::paint::{Paint, fit, offset, width};
+use super::super::paint::{Paint, fit, part, width};
 use crate::app::format;
 use crate::app::marks::Mark;
 use crate::app::model::Model;
@@ -26,13 +26,12 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, 
         .marks
         .iter()
         .enumerate()
-        .skip(offset(selected, model.marks.len(), height.max(1)))
-        .take(height)
         .map(|(index, mark)| {
             let line = mark_line(mark, model, paint, room);
             if index == selected { line.patch_style(paint.theme.selection) } else { line }
         })
         .collect();
+    let (_, lines) = part(lines, selected, height, "", paint);
     frame.render_widget(Paragraph::new(lines), inner);
 }
 

@@ -17,7 +17,8 @@ use ratatui::widgets::{Block, Clear};
 
 use super::paint::Paint;
 
-/// The part of some lines that is shown: from `scroll` on as far as there are lines, the last one telling of those below.
+/// The part of some lines that is shown: from `scroll` on as far as there are lines, the last one telling
+/// of those below and the first one of those above.
 fn scrolled<'a>(lines: Vec<Line<'a>>, scroll: usize, height: usize, paint: Paint<'_>) -> Vec<Line<'a>> {
     let first = scroll.min(lines.len().saturating_sub(height));
     let hidden = lines.len().saturating_sub(first + height);
@@ -26,6 +27,12 @@ fn scrolled<'a>(lines: Vec<Line<'a>>, scroll: usize, height: usize, paint: Paint
         && let Some(last) = shown.last_mut()
     {
         *last = Line::styled(format!("{} {} more lines below", paint.glyphs.ellipsis, hidden + 1), paint.theme.dim);
+    }
+    if first > 0
+        && height > 2
+        && let Some(top) = shown.first_mut()
+    {
+        *top = Line::styled(format!("{} {} more lines above", paint.glyphs.ellipsis, first + 1), paint.theme.dim);
     }
     shown
 }

@@ -6,7 +6,7 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::super::paint::{Paint, fit, offset, skip_columns, width};
+use super::super::paint::{Paint, fit, offset, skip_columns, tell_cut, width};
 use crate::app::action::{self, Context};
 use crate::app::model::Model;
 use crate::app::palette::{self, Found, Palette};
@@ -48,16 +48,18 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, 
         _ => 30,
     };
     let context = below(model);
-    let lines: Vec<Line<'_>> = found
+    let first = offset(selected, found.len(), height.max(1));
+    let mut lines: Vec<Line<'_>> = found
         .iter()
         .enumerate()
-        .skip(offset(selected, found.len(), height.max(1)))
+        .skip(first)
         .take(height)
         .map(|(index, found)| {
             let line = entry_line(found, paint, room, title_room, context);
             if index == selected { line.patch_style(paint.theme.selection) } else { line }
         })
         .collect();
+    tell_cut(&mut lines, first, found.len(), selected, "", paint);
     frame.render_widget(Paragraph::new(lines), list);
 }
 

@@ -6,7 +6,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::super::paint::{Paint, fit, offset, width, wrap};
+use super::super::paint::{Paint, fit, part, width, wrap};
 use crate::app::action::Context;
 use crate::app::model::Model;
 use crate::app::settings::{self, Page, SettingsView};
@@ -33,8 +33,8 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect, 
     let shown = match view.page {
         Page::InForce => {
             let lines = in_force(model, paint, room, view.selected);
-            let first = offset(view.selected.min(lines.len().saturating_sub(1)), lines.len(), height.max(1));
-            lines.into_iter().skip(first).take(height).collect()
+            let selected = view.selected.min(lines.len().saturating_sub(1));
+            part(lines, selected, height, "", paint).1
         }
         Page::Keys => super::scrolled(super::help::lines(paint, &[Context::Global], room), view.scroll, height, paint),
         Page::Theme => super::scrolled(roles(model, paint, room), view.scroll, height, paint),

@@ -5,7 +5,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::super::paint::{Paint, fit, offset, width, wrap};
+use super::super::paint::{Paint, fit, offset, tell_cut, width, wrap};
 use super::super::pointer::Hit;
 use crate::app::events::Event;
 use crate::app::format;
@@ -39,7 +39,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
     for (y, event) in (list.top()..list.bottom()).zip(&shown[first..]) {
         paint.hit(Rect { y, height: 1, ..list }, Hit::Thing(Pointed::Event(event.number)));
     }
-    let lines: Vec<Line<'_>> = shown
+    let mut lines: Vec<Line<'_>> = shown
         .iter()
         .enumerate()
         .skip(first)
@@ -50,11 +50,12 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
             if index == position && focused { line.patch_style(paint.theme.selection) } else { line }
         })
         .collect();
+    tell_cut(&mut lines, first, shown.len(), position, "", paint);
     frame.render_widget(Paragraph::new(lines), list);
-    let rule = paint.glyphs.horizontal.repeat(usize::from(below.width));
+    let rule = paint.glyphs.horizontal.repeat(3);
     let follows = if model.screen.events.selected.is_none() { "follows the newest" } else { "" };
     let mut detail_shown = vec![Line::from(vec![
-        Span::styled(fit(&rule, 3, paint.glyphs), paint.theme.border),
+        Span::styled(rule, paint.theme.border),
         Span::styled(format!(" {} of {} {follows}", position + 1, shown.len()), paint.theme.dim),
     ])];
     detail_shown.extend(detail);

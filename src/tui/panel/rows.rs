@@ -7,7 +7,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::super::paint::{Paint, fit, offset, width, wrap};
+use super::super::paint::{Paint, fit, part, width, wrap};
 use super::super::pointer::Hit;
 use super::heading::target_lines;
 use crate::app::condition;
@@ -90,18 +90,10 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
                 .map(|line| Line::styled(format!(" {line}"), paint.theme.dim)),
         );
     }
-    let count = body.len();
-    let first = if focused { offset(position, count, height.max(1)) } else { 0 };
+    let (first, mut shown) = part(body, if focused { position } else { 0 }, height, "lines", paint);
     let top = area.y.saturating_add(u16::try_from(lines.len()).unwrap_or(u16::MAX));
     for (y, row) in (top..area.bottom()).zip(row_of_line.into_iter().skip(first).take(height)) {
         paint.hit(Rect { y, height: 1, ..area }, Hit::Thing(Pointed::Guest(row)));
-    }
-    let hidden = count.saturating_sub(first + height);
-    let mut shown: Vec<Line<'_>> = body.into_iter().skip(first).take(height).collect();
-    if hidden > 0
-        && let Some(last) = shown.last_mut()
-    {
-        *last = Line::styled(format!(" {} {} more lines below", paint.glyphs.ellipsis, hidden + 1), paint.theme.dim);
     }
     lines.append(&mut shown);
     if !said.is_empty() {
@@ -376,11 +368,18 @@ fn row_lines<'a>(
     stale: bool,
 ) -> Vec<Line<'a>> {
     if row.is_section() {
-        let rule = paint.glyphs.horizontal.repeat(room.saturating_sub(width(&row.label) + 3).min(12));
-        return vec![Line::from(vec![
-            Span::styled(format!(" {} ", row.label), paint.theme.title),
-            Span::styled(rule, paint.theme.border),
-        ])];
+        // A long heading goes on below, as values do.
+        let titles = wrap(&row.label, room.saturating_sub(2));
+        let rule = |title: &str| paint.glyphs.horizontal.repeat(room.saturating_sub(width(title) + 3).min(12));
+        let last = titles.len() - 1;
+        let lines = titles.into_iter().enumerate().map(|(place, title)| {
+            let rule = if place == last { rule(&title) } else { String::new() };
+            Line::from(vec![
+                Span::styled(format!(" {title} "), paint.theme.title),
+                Span::styled(rule, paint.theme.border),
+            ])
+        });
+        return lines.collect();
     }
     let indent = label_room + 3;
     // The first broken hop of a way is marked in the margin.

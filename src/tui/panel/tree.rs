@@ -5,7 +5,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::super::paint::{Paint, fit, offset, width};
+use super::super::paint::{Paint, fit, offset, tell_cut, width};
 use super::super::pointer::Hit;
 use crate::app::condition::{self, Gravity};
 use crate::app::model::Model;
@@ -34,7 +34,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
         let row = u32::try_from(row).unwrap_or(u32::MAX);
         paint.hit(Rect { y, height: 1, ..list }, Hit::Thing(Pointed::Tree(row)));
     }
-    let lines: Vec<Line<'_>> = rows
+    let mut lines: Vec<Line<'_>> = rows
         .iter()
         .enumerate()
         .skip(first)
@@ -79,5 +79,24 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
             }
         })
         .collect();
+    tell_cut(&mut lines, first, rows.len(), position, "", paint);
+    tell_trouble(&mut lines, first, &rows, position, paint);
     frame.render_widget(Paragraph::new(lines), list);
+}
+
+/// Where rows are cut off that call for a look, the line that tells of them says so.
+fn tell_trouble(lines: &mut [Line<'_>], first: usize, rows: &[tree::Row], position: usize, paint: Paint<'_>) {
+    let Some(last) = lines.len().checked_sub(1) else { return };
+    let is_told = |place: usize| first + place != position;
+    let hidden = [
+        (0, rows.get(..=first).filter(|_| first > 0 && is_told(0))),
+        (last, rows.get(first + last..).filter(|rows| rows.len() > 1 && is_told(last))),
+    ];
+    for (place, rows) in hidden {
+        let grave = rows.into_iter().flatten().map(|row| row.condition.gravity).filter(|one| *one >= Gravity::Warning);
+        let grave: Vec<Gravity> = grave.collect();
+        if let (Some(worst), Some(line)) = (grave.iter().max(), lines.get_mut(place)) {
+            *line = Line::styled(format!("{line}, {} not well", grave.len()), paint.gravity(*worst));
+        }
+    }
 }

@@ -5,6 +5,8 @@
 mod broken;
 #[path = "explain/ordinary.rs"]
 mod ordinary;
+#[path = "explain/quoted.rs"]
+mod quoted;
 #[path = "explain/variants.rs"]
 mod variants;
 

@@ -207,11 +207,16 @@ fn numbered(line: &str) -> Option<(u32, char, &str)> {
         // `1.5 GB` is no item of a list.
         '.' | ')' => Some((number, sign, behind.strip_prefix(' ')?)),
         // What `grep -n` writes. An address of a device is no such number, and none has a zero before it.
-        ':' if !line.starts_with('0') && !is_function(behind) => Some((number, sign, behind)),
+        ':' if !line.starts_with('0') && !is_function(behind) && !is_link(behind) => Some((number, sign, behind)),
         '\t' => Some((number, sign, behind)),
         '|' => Some((number, sign, behind.strip_prefix(' ').unwrap_or(behind))),
         _ => None,
     }
+}
+
+/// True for what `ip` prints behind the number of an interface: ` eth1: <BROADCAST,UP> mtu 1500`.
+fn is_link(text: &str) -> bool {
+    text.starts_with(' ') && text.split_once(": <").is_some_and(|(name, _)| !name.trim().contains(' '))
 }
 
 /// True for device and function of an address: `00.1 Ethernet controller`.

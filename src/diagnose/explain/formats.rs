@@ -61,8 +61,13 @@ fn is_title(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_uppercase())
         && word.len() < 64
         && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        && word.chars().any(|c| c.is_ascii_lowercase())
-        || OWNERS.contains(&word)
+}
+
+/// True for several words written as one.
+fn is_camel(word: &str) -> bool {
+    let mut signs = word.chars();
+    signs.next();
+    signs.any(|c| c.is_ascii_lowercase())
 }
 
 fn of_json(part: &Part<'_>, is_read: &mut [bool]) -> Option<Vec<Vec<Field>>> {
@@ -73,7 +78,7 @@ fn of_json(part: &Part<'_>, is_read: &mut [bool]) -> Option<Vec<Vec<Field>>> {
     let (objects, _) = json::records(&text, 1)?;
     let keys: Vec<&str> = objects.iter().flat_map(Json::fields).map(|(key, _)| &**key).collect();
     // Other programs write their keys small.
-    if keys.len() < 2 || !keys.iter().all(|key| is_title(key)) {
+    if keys.len() < 2 || !keys.iter().all(|key| is_title(key)) || !keys.iter().any(|key| is_camel(key)) {
         return None;
     }
     let mut at = 0;
@@ -140,7 +145,8 @@ fn of_csv(part: &Part<'_>, is_read: &mut [bool]) -> Option<Vec<Vec<Field>>> {
         let cells = cells(line.trim());
         let is_esxcli = cells.len() > 2
             && cells.last().is_some_and(String::is_empty)
-            && cells[..cells.len() - 1].iter().all(|cell| is_title(cell));
+            && cells[..cells.len() - 1].iter().all(|cell| is_title(cell))
+            && cells.iter().any(|cell| is_camel(cell));
         is_esxcli.then_some(cells)
     };
     let (first, titles) = part.lines.iter().enumerate().find_map(|(at, (_, line))| Some((at, titles(line)?)))?;

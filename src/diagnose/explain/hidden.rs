@@ -11,16 +11,23 @@ use crate::probe::esxi::{MASK, masked, masked_commands, secret, without_annotati
 
 /// The lines without secrets, as many as before and with the same numbers.
 pub(super) fn without_secrets<'a>(path: &str, lines: &'a [Line<'_>]) -> Vec<Line<'a>> {
-    let text = lines.iter().fold(String::new(), |mut text, (_, line)| {
+    let may_hold = |line: &str| secret(line) || line.contains("Snapshot ") || line.contains("snapshot");
+    let may_hold = lines.iter().any(|(_, line)| may_hold(line));
+    let is_script = kind::script(path, lines).is_some();
+    // A log of many megabytes is not copied for nothing.
+    let is_copied = may_hold || is_script;
+    let mut text = String::new();
+    for (_, line) in lines.iter().filter(|_| is_copied) {
         text.push_str(line);
         text.push('\n');
-        text
-    });
-    let may_hold = secret(&text) || text.contains("Snapshot ") || text.contains("snapshot");
+    }
     let text = if may_hold { masked(&text) } else { Cow::Borrowed(&*text) };
-    let is_script = kind::script(path, lines).is_some();
     let text = if is_script { masked_commands(&text) } else { text };
-    let mut shown: Vec<Cow<'_, str>> = text.split('\n').map(Cow::Borrowed).collect();
+    let mut shown: Vec<Cow<'_, str>> = if is_copied {
+        text.split('\n').map(Cow::Borrowed).collect()
+    } else {
+        lines.iter().map(|(_, line)| Cow::Borrowed(&**line)).collect()
+    };
     shown.truncate(lines.len());
     if !is_script {
         notes(&mut shown);

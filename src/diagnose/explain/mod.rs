@@ -127,8 +127,8 @@ pub fn explain(path: &str, bytes: &[u8]) -> Explained {
         }
         Some(Written::Page { own, is_mostly_own }) => page(path, &text, lines, &own, is_mostly_own),
         None => {
-            let mut pasted = pasted(path, Some(bytes).filter(|_| is_all), &text, &lines);
-            pasted.weigh_quotations(&lines);
+            let mut pasted = pasted(path, Some(bytes).filter(|_| is_all), &text, lines);
+            pasted.weigh_quotations(&text);
             pasted
         }
     };
@@ -145,8 +145,8 @@ pub fn explain(path: &str, bytes: &[u8]) -> Explained {
 }
 
 /// What the lines of a text say. `bytes` is the input, where these are all its lines.
-fn pasted(path: &str, bytes: Option<&[u8]>, text: &str, lines: &[Line<'_>]) -> Explained {
-    let lines = cleaned::cleaned(text, lines.to_vec());
+fn pasted(path: &str, bytes: Option<&[u8]>, text: &str, lines: Vec<Line<'_>>) -> Explained {
+    let lines = cleaned::cleaned(text, lines);
     // A mark of the byte order and the like are seen in the bytes alone; where something was taken off, lines are read.
     let is_plain = lines.iter().all(|(_, line)| matches!(line, Cow::Borrowed(_)));
     let is_paste = text.len() <= LARGEST_PASTE;
@@ -180,7 +180,7 @@ fn page(path: &str, text: &str, mut lines: Vec<Line<'_>>, own: &[bool], is_mostl
             *line = Cow::Borrowed("");
         }
     }
-    let mut all = pasted(path, None, text, &lines);
+    let mut all = pasted(path, None, text, lines);
     if is_mostly_own {
         all = all.quoted(|_| true);
     }

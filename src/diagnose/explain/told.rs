@@ -1,8 +1,8 @@
 //! Puts together what is told of a text: each thing once, not too much of it, and as quoted where the text only quotes it.
 
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use super::parts::Line;
 use super::{Explained, Fact, Kind, MOST_EVIDENCE, MOST_FACTS, MOST_FINDINGS, Value, written};
 use crate::diagnose::finding::{Confidence, Evidence, Finding, Status};
 use crate::diagnose::lint::catalogue;
@@ -72,15 +72,21 @@ impl Explained {
 
     /// Of a finding that rests on nothing but sentences and lines of code which quote something, says that they do. Advice
     /// and rules for a configuration are about what is written.
-    pub(super) fn weigh_quotations(&mut self, lines: &[Line<'_>]) {
-        let line_of = |number: u32| {
-            let at = lines.binary_search_by_key(&number, |(number, _)| *number).ok()?;
-            lines.get(at).map(|(_, line)| &**line)
-        };
+    pub(super) fn weigh_quotations(&mut self, text: &str) {
+        let is_weighed = |finding: &Finding| !finding.check.starts_with("vmx.") && !finding.check.contains(".myth-");
+        let of = |finding: &Finding| finding.evidence.iter().filter_map(|shown| shown.line).collect::<Vec<u32>>();
+        let mut shown: BTreeMap<u32, bool> =
+            self.findings.iter().filter(|finding| is_weighed(finding)).flat_map(of).map(|line| (line, false)).collect();
+        if let Some(last) = shown.last_key_value().map(|(line, _)| *line) {
+            for (number, line) in (1..=last).zip(text.lines()) {
+                if let Some(is_quotation) = shown.get_mut(&number) {
+                    *is_quotation = written::quotes(line);
+                }
+            }
+        }
         let is_quoted = |finding: &Finding| {
-            let mut shown = finding.evidence.iter().filter_map(|shown| line_of(shown.line?)).peekable();
-            let is_advice = finding.check.starts_with("vmx.") || finding.check.contains(".myth-");
-            !is_advice && shown.peek().is_some() && shown.all(written::quotes)
+            let lines = of(finding);
+            is_weighed(finding) && !lines.is_empty() && lines.iter().all(|line| shown.get(line) == Some(&true))
         };
         if self.findings.iter().any(is_quoted) {
             *self = std::mem::take(self).quoted(is_quoted);

@@ -26,7 +26,7 @@ const LOOKED_AT: usize = 4_000;
 /// So many lines of code are source code, if they are most of a text.
 const LEAST_CODE: usize = 4;
 /// So many sentences and the like make a page, if they are most of what stands outside of fences.
-const LEAST_OWN: usize = 8;
+const LEAST_OWN: usize = 10;
 /// So many sentences in a fence are no output of a program, if they are a good part of it.
 const LEAST_IN_FENCE: usize = 12;
 
@@ -156,7 +156,7 @@ fn form(line: &str) -> Form {
     let begins = BEGINS.iter().any(|begin| line.starts_with(begin));
     let is_statement = line.ends_with(';') && line.contains(['(', '=', ')']) && !line.contains("; ");
     let is_macro = ["#include", "#define ", "#ifdef ", "#ifndef ", "#endif", "#[", "#!["];
-    let is_call = line.starts_with('.') && line.contains('(') || line.ends_with(") {") || line.ends_with("=> {");
+    let is_call = line.starts_with('.') && line.contains('(') || line.ends_with("=> {");
     if begins && (is_closed || is_macro.iter().any(|begin| line.starts_with(begin)))
         || is_statement
         || is_call
@@ -309,9 +309,10 @@ fn sort(line: &str) -> Sort {
         let digits = trimmed.bytes().take_while(u8::is_ascii_digit).count();
         trimmed[digits..].strip_prefix(". ").filter(|_| (1..=3).contains(&digits))
     });
-    if item.is_some_and(|item| is_sentence(item, 1))
+    // Programs draw boxes of stars.
+    if item.is_some_and(|item| is_sentence(item, 1) && !item.ends_with(" *"))
         || trimmed.contains("](http")
-        || trimmed.starts_with("**") && trimmed.matches("**").count() >= 2
+        || trimmed.strip_prefix("**").is_some_and(|rest| rest.starts_with(char::is_alphanumeric) && rest.contains("**"))
     {
         return Sort::Mark;
     }

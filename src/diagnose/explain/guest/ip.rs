@@ -97,7 +97,7 @@ fn brief(line: &str) -> Option<(&str, &str, &str)> {
 #[derive(Deserialize)]
 struct Link {
     ifname: String,
-    #[serde(default)]
+    /// The JSON of `rdma` has names of interfaces and no flags.
     flags: Vec<String>,
     mtu: Option<u64>,
     operstate: Option<String>,

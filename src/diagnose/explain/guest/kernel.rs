@@ -60,7 +60,7 @@ fn shape(line: &str) -> Shape {
         let more = text.split_once(']').is_some_and(|(_, rest)| rest.starts_with(' '));
         return if (seconds || written) && more { Shape::Dmesg } else { Shape::None };
     }
-    if DRIVERS.iter().any(|driver| text.starts_with(driver)) {
+    if is_of_driver(text) {
         return Shape::Dmesg;
     }
     if is_syslog(text) {
@@ -73,25 +73,28 @@ fn shape(line: &str) -> Shape {
     Shape::None
 }
 
-/// The log that a line is of which begins with a time, or as messages of drivers do: with the driver and its device.
+/// The log that a line is of which begins with a time, or as messages of drivers do.
 pub(in crate::diagnose::explain) fn log(line: &str) -> Option<Kind> {
-    let is_of_driver = |line: &str| {
-        let mut words = line.split_whitespace();
-        let first = words.next().unwrap_or_default();
-        first.ends_with(':')
-            || words.next().is_some_and(|second| is_address(second.trim_end_matches(':')) || second.ends_with(':'))
-    };
     match shape(line) {
-        Shape::Dmesg if line.starts_with(['[', '<']) || is_of_driver(line) => Some(Kind::KernelLog),
+        Shape::Dmesg => Some(Kind::KernelLog),
         Shape::Journal | Shape::Program => Some(Kind::Journal),
-        Shape::Dmesg | Shape::None => None,
+        Shape::None => None,
     }
+}
+
+/// True for a message of a driver: its name with a colon, or with its device behind it. Tables begin with such names too.
+fn is_of_driver(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let first = words.next().unwrap_or_default();
+    let is_device = |word: &str| word.ends_with(':') || is_address(word);
+    DRIVERS.iter().any(|driver| text.starts_with(driver))
+        && (first.ends_with(':') || words.next().is_some_and(is_device))
 }
 
 /// True for a line that begins with the time of a message, which no line goes on with that was wrapped.
 pub(in crate::diagnose::explain) fn is_stamped(line: &str) -> bool {
     match shape(line) {
-        Shape::Dmesg => line.starts_with(['[', '<']),
+        Shape::Dmesg => line.trim_start().starts_with(['[', '<']) || line.trim_start().starts_with("NVRM:"),
         Shape::Journal | Shape::Program => true,
         Shape::None => false,
     }

@@ -169,7 +169,7 @@ pub(super) fn read(explained: &mut Explained, output: &Output<'_>) {
         }
         if retries.is_some() && line.contains("QP ") {
             let way = whole(&output.lines[at..]);
-            if way.contains("[rqpn ") || way.contains("dgid ") || way.contains("rlid ") {
+            if way.contains("[rqpn") || way.contains("dgid ") || way.contains("rlid ") {
                 not_answered(explained, retries.take(), Some((number, &way)));
             }
         }
@@ -368,7 +368,7 @@ fn refused(explained: &mut Explained, line: &str, number: u32) {
 fn whole<'a>(lines: &[Words<'a>]) -> Cow<'a, str> {
     let mut whole = lines.first().map_or(Cow::Borrowed(""), |words| Cow::Borrowed(words.text));
     let closes = |line: &str| {
-        let way = line.find("[rqpn ").or_else(|| line.find("[rlid "));
+        let way = line.find("[rqpn").or_else(|| line.find("[rlid"));
         way.is_some_and(|at| line[at..].contains(']') && line.ends_with(']'))
     };
     for words in lines.iter().skip(1).take(3) {
@@ -390,8 +390,10 @@ fn not_answered(explained: &mut Explained, retries: Option<(u32, &str)>, detail:
     }
     let is_roce = on.ends_with("/RoCE");
     let said = detail.map_or("", |(_, line)| line);
-    let link_local = said.contains("sgix 0") && said.contains("dgid fe80");
-    let no_class = said.split("tc ").nth(1).is_some_and(|rest| rest.starts_with("0]") || rest.starts_with("0 "));
+    // Where a line was cut, a blank can be lost.
+    let squeezed: String = said.split_whitespace().collect();
+    let link_local = squeezed.contains("sgix0dgidfe80");
+    let no_class = squeezed.contains("tc0]");
     let mut finding = if is_roce && link_local {
         let title = format!("no answer on {on}: UCX uses GID index 0, which is link-local");
         let class = if no_class {

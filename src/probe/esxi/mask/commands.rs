@@ -215,6 +215,14 @@ fn option(line: &str, at: usize, open: &mut Open) -> (usize, Option<Range<usize>
     if dashes == 1 && glued && name.len() > 1 && name.starts_with('p') {
         return (end, Some(start + 1..word_end(line, start)));
     }
+    // `-p'x y'`, `-p$x`
+    if dashes == 1
+        && glued
+        && name == "p"
+        && line[end..].starts_with(|next: char| !next.is_whitespace() && next != '\\')
+    {
+        return (end, Some(value(line, end, open)));
+    }
     let is_secret = match (dashes, name) {
         (_, "") => false,
         (1, "p") => p_is_password(line, at, open),
@@ -315,8 +323,8 @@ fn parameter(line: &str, at: usize) -> (usize, Option<Range<usize>>) {
     let end = start + line[start..].bytes().take_while(|byte| is_name(*byte)).count();
     let name = line[start..end].to_ascii_lowercase();
     let is_secret = names_secret(&name) || name.split(['-', '_']).any(|part| OF_ADDRESSES.contains(&part));
-    let value = end + 1..word_end(line, end + 1);
-    (end, (is_secret && line[end..].starts_with('=')).then_some(value))
+    let value = (is_secret && line[end..].starts_with('=')).then(|| end + 1..word_end(line, end + 1));
+    (end, value)
 }
 
 /// What `echo` or `printf` gives to a program that sets passwords.

@@ -37,9 +37,6 @@ const A_COMMAND: Duration = Duration::from_millis(700);
 /// What an item takes follows shorter reads by one part in so many, and longer ones at once.
 const FOLLOWS: u32 = 4;
 
-/// A read whose commands took less than this part of what one takes says nothing of the others.
-const LEAST_MEASURE: u32 = 4;
-
 /// How a probe is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
@@ -295,14 +292,7 @@ impl Schedule {
             Some(takes) if takes > took => takes.saturating_sub(takes.saturating_sub(took) / FOLLOWS),
             _ => took,
         });
-        // What starts no interpreter there is no measure of what does.
-        let (commands, all) = self.seen;
-        let of = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        let is_measure =
-            took.saturating_mul(of(commands)).saturating_mul(LEAST_MEASURE) >= all.saturating_mul(of(own.cost));
-        if is_measure {
-            self.seen = (commands.saturating_add(own.cost), all + took);
-        }
+        self.seen = (self.seen.0.saturating_add(own.cost), self.seen.1 + took);
         let &mut Item { probe, part, .. } = own;
         for item in self.items.iter_mut().filter(|item| item.probe == probe) {
             if item.part == part || item.part == Part::Leading {

@@ -238,7 +238,7 @@ pub struct CheckArguments {
     /// Look at the embedded lab in this scenario; targets are its machines then.
     #[arg(long, value_name = "NAME")]
     pub scenario: Option<String>,
-    /// Say after so many seconds what can be said; what was not reached or not read by then is named.
+    /// Say after so many seconds what can be said; what was not reached by then is named.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub within: Option<u64>,
 }

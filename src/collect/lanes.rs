@@ -6,7 +6,7 @@
 //! done at about the same time; lists are read first, and what reads each thing of a list waits for it. What the host worked
 //! is the sum of what its shells took, and is charged as such.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::probe::dialect::posix::Listed;
 use crate::probe::{Listing, MOST_ITEMS, Read, Source, Word};
@@ -81,7 +81,9 @@ impl<'a> Queue<'a> {
             return self.take(lists);
         }
         let free: Vec<usize> = self.waiting.iter().copied().filter(|&place| !self.is_held_up(place, listed)).collect();
-        let of = |place: &usize| weight(&self.sources[*place], listed);
+        let weights: BTreeMap<usize, usize> =
+            self.waiting.iter().map(|&place| (place, weight(&self.sources[place], listed))).collect();
+        let of = |place: &usize| weights.get(place).copied().unwrap_or_default();
         let Some(largest) = free.iter().copied().rev().max_by_key(of) else { return Next::Wait };
         let left: usize = self.waiting.iter().map(of).sum();
         // Near the end what takes longest is begun first; before that the order is the one that was asked for.

@@ -1,5 +1,6 @@
 //! The second look of a collection: counters once more, so that they are seen to move, and the clock of the target.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -26,39 +27,31 @@ pub const CLOCK: Probe = Probe {
     parse: |_| Vec::new(),
 };
 
-/// What a second look gave.
-#[derive(Clone, Debug, Default)]
-pub struct Second {
-    /// One report for each probe that was read again.
-    pub reports: Vec<Report>,
-    /// Names of those that were not, each with why.
-    pub unread: Vec<(&'static str, String)>,
-}
-
 /// After these there is no connection that could be asked again.
 pub fn is_gone(error: &BatchError) -> bool {
     matches!(error, BatchError::Closed | BatchError::ExecRefused | BatchError::NoShell { .. })
 }
 
-/// Reads the probes that count once more, those of `counting` that were read first, not before `after` has passed since. One
-/// that is not answered hides none of the others.
+/// Reads the probes that count once more, those of `counting` that were read first, not before `after` has passed since; the
+/// reports go into `reports` one by one. One that is not answered hides none of the others. Gives the names of those that
+/// were not read again, each with why.
 pub async fn counters<L: Link>(
-    link: &L,
-    target: &TargetId,
-    sequence: &Sequence,
+    (link, target, sequence): (&L, &TargetId, &Sequence),
     counting: &[&Probe],
     first: &[Report],
     after: Duration,
-) -> Second {
+    reports: &Mutex<Vec<Report>>,
+) -> Vec<(&'static str, String)> {
     let read = |probe: &&&Probe| first.iter().any(|report| report.probe.as_str() == probe.name);
     let mut due: Vec<&Probe> = counting.iter().filter(read).copied().collect();
     let of_due = first.iter().filter(|report| due.iter().any(|probe| probe.name == report.probe.as_str()));
     let newest = of_due.flat_map(|report| &report.observations).map(|observation| observation.at).max();
-    let Some(newest) = newest else { return Second::default() };
+    let mut unread = Vec::new();
+    let Some(newest) = newest else { return unread };
     let passed = Duration::try_from(Timestamp::now().duration_since(newest)).unwrap_or_default();
     sleep(after.saturating_sub(passed)).await;
     let (sender, mut received) = mpsc::channel(due.len().max(1));
-    let mut unread = Vec::new();
+    let mut cut: Vec<&'static str> = Vec::new();
     let reading = async {
         let mut why = String::from("its answer is missing");
         for _ in 0..MOST_ROUNDS {
@@ -78,24 +71,25 @@ pub async fn counters<L: Link>(
         drop(sender);
     };
     let gathering = async {
-        let mut reports: Vec<Report> = Vec::new();
         while let Some(report) = received.recv().await {
-            reports.push(report);
+            let report: Report = report;
+            if report.observations.iter().any(|seen| matches!(seen.outcome, Outcome::Exit(_))) {
+                reports.lock().unwrap_or_else(PoisonError::into_inner).push(report);
+            } else {
+                // What began and did not end was not read again either.
+                let probe = counting.iter().find(|probe| probe.name == report.probe.as_str());
+                cut.extend(probe.map(|probe| probe.name));
+            }
         }
-        reports
     };
-    let ((), mut reports) = tokio::join!(reading, gathering);
-    // What began and did not end was not read again either.
-    let is_cut = |report: &Report| report.observations.iter().all(|seen| !matches!(seen.outcome, Outcome::Exit(_)));
-    for report in reports.extract_if(.., |report| is_cut(report)) {
-        let probe = counting.iter().find(|probe| probe.name == report.probe.as_str());
-        unread.extend(probe.map(|probe| (probe.name, "not done in time".to_owned())));
-    }
-    Second { reports, unread }
+    tokio::join!(reading, gathering);
+    unread.extend(cut.into_iter().map(|name| (name, "not done in time".to_owned())));
+    unread
 }
 
-/// Why a target is not read to its end of which counters were read only once; `first` is what else was wrong.
-pub fn read_once(first: Option<Problem>, unread: &[(&'static str, String)]) -> Problem {
+/// Why a target is not read to its end of which counters were read only once; `first` is what else was wrong, and `more_time`
+/// says that there was none left for it.
+pub fn read_once(first: Option<Problem>, unread: &[(&'static str, String)], more_time: bool) -> Problem {
     let mut reasons: Vec<&str> = unread.iter().map(|(_, why)| why.as_str()).collect();
     reasons.dedup();
     let names: Vec<&str> = unread.iter().map(|(name, _)| *name).collect();
@@ -107,12 +101,15 @@ pub fn read_once(first: Option<Problem>, unread: &[(&'static str, String)]) -> P
             Problem::new(what.as_str(), &cause, next_step.as_str())
         }
         None => Problem::new(
-            "was read, but not all of its counters a second time",
-            &format!("{once}; whether they rise is not known"),
-            "look at the load of that machine, and check it again",
+            "whether its counters rise is not known for all of them",
+            &once,
+            if more_time { MORE_TIME } else { "look at the load of that machine, and check it again" },
         ),
     }
 }
+
+/// What helps where there was no time left.
+pub const MORE_TIME: &str = "give it more time with --within, or leave that out";
 
 /// True for what a switch prints with counters among its states: reading it again costs one command.
 pub fn counts_on_a_switch(probe: &Probe, first: &[Report]) -> bool {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 
-use super::again::{self, Second};
+use super::again;
 use crate::collect::link::{BatchError, Link};
 use crate::collect::rounds::{self, Sequence};
 use crate::fabric::{Report, TargetId};
@@ -63,8 +63,8 @@ impl<'a, L: Link> Look<'a, L> {
         let reports: Mutex<Vec<Report>> = Mutex::default();
         let all = || reports.lock().unwrap_or_else(PoisonError::into_inner);
         let (sender, mut received) = mpsc::channel(self.probes.len().max(1));
-        let mut result = None;
-        let mut second = None;
+        let again: Mutex<Vec<Report>> = Mutex::default();
+        let (mut result, mut not_again) = (None, Vec::new());
         let first = async {
             let end = self.first(&sender).await;
             far.send_modify(|far| far.is_gone = end.as_ref().is_err_and(again::is_gone));
@@ -90,7 +90,8 @@ impl<'a, L: Link> Look<'a, L> {
                 let first = all().clone();
                 let of = |probe: &&Probe| probe.counts() || again::counts_on_a_switch(probe, &first);
                 let due: Vec<&Probe> = self.probes.iter().filter(of).collect();
-                second = Some(again::counters(self.link, self.target, self.sequence, &due, &first, after).await);
+                let place = (self.link, self.target, self.sequence);
+                not_again = again::counters(place, &due, &first, after, &again).await;
             }
         };
         let is_late = tokio::select! {
@@ -98,12 +99,12 @@ impl<'a, L: Link> Look<'a, L> {
             () = late => true,
         };
         let reports = reports.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let Second { reports: again, unread: mut not_again } = second.unwrap_or_default();
-        if is_late && after.is_some() && again.is_empty() && not_again.is_empty() {
-            let read = reports.iter().filter_map(|report| {
-                self.probes.iter().find(|probe| probe.name == report.probe.as_str() && probe.counts())
-            });
-            not_again.extend(read.map(|probe| (probe.name, "there was no more time".to_owned())));
+        let again = again.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if is_late && after.is_some() {
+            let is_in = |reports: &[Report], probe: &Probe| reports.iter().any(|one| one.probe.as_str() == probe.name);
+            let once =
+                self.probes.iter().filter(|probe| probe.counts() && is_in(&reports, probe) && !is_in(&again, probe));
+            not_again = once.map(|probe| (probe.name, "there was no more time".to_owned())).collect();
         }
         Looked { result, reports, again, not_again }
     }
@@ -253,18 +254,23 @@ mod tests {
         assert_eq!(looked.result, Some(Ok(())));
         assert_eq!(names(&looked.again), ["test.other-statistics"]);
         assert_eq!(looked.not_again, [("test.one-statistics", "not done in time".to_owned())]);
-        let problem = again::read_once(None, &looked.not_again);
-        assert_eq!(problem.what.as_str(), "was read, but not all of its counters a second time");
+        let problem = again::read_once(None, &looked.not_again, false);
+        assert_eq!(problem.what.as_str(), "whether its counters rise is not known for all of them");
         assert!(problem.cause.contains("test.one-statistics (not done in time)"), "{problem}");
         let late = crate::app::Problem::new("was late", "not read: x", "wait");
-        let problem = again::read_once(Some(late), &looked.not_again);
+        let problem = again::read_once(Some(late), &looked.not_again, false);
         assert_eq!(problem.what.as_str(), "was late");
         assert!(problem.cause.contains("not read: x; not read a second time: test.one-statistics"), "{problem}");
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_there_was_no_time_for_is_told() {
-        let (looked, took) = looked(None, false, Duration::from_secs(5)).await;
+        // The first of two was read again, the other one not.
+        let (looked, _) = looked(None, false, Duration::from_secs(9)).await;
+        assert_eq!(looked.result, Some(Ok(())));
+        assert_eq!(names(&looked.again), ["test.one-statistics"]);
+        assert_eq!(looked.not_again, [("test.other-statistics", "there was no more time".to_owned())]);
+        let (looked, took) = self::looked(None, false, Duration::from_secs(5)).await;
         assert_eq!((looked.result, took), (None, Duration::from_secs(5)));
         assert_eq!(names(&looked.reports), ["test.one-statistics", "test.other-statistics"]);
         assert_eq!(looked.again.len(), 0);

@@ -151,7 +151,7 @@ fn too_late(until: Option<Until>) -> Problem {
     Problem::new(
         &format!("was not reached within {seconds} s"),
         "it did not answer in that time, or so many targets came before it",
-        "give it more time with --within, or leave that out",
+        again::MORE_TIME,
     )
 }
 
@@ -226,7 +226,8 @@ async fn over(
         incomplete = Some(problem);
     }
     if !not_again.is_empty() {
-        incomplete = Some(again::read_once(incomplete, &not_again));
+        incomplete =
+            Some(again::read_once(incomplete, &not_again, until.is_some_and(|until| until.at <= Instant::now())));
     }
     let place = |report: &Report| probes.iter().position(|probe| probe.name == report.probe.as_str());
     reports.sort_by_key(place);
@@ -240,7 +241,7 @@ fn cut_short(until: Option<Until>, unread: &[&str]) -> Problem {
     Problem::new(
         &format!("was not read to its end within {seconds} s"),
         &format!("not read: {}", unread.join(", ")),
-        "give it more time with --within, or leave that out",
+        again::MORE_TIME,
     )
 }
 

@@ -221,9 +221,15 @@ fn hosts(page: &mut Page, qualification: &Qualification) {
                 _ => String::new(),
             };
             let name = cell.requirement.name();
-            page.say(2, &clean_line(&format!("{} {name} {}: {}{tells}{check}", row.host, cell.word(), cell.says)));
+            let says = of_host(&cell.says, row.host.as_str());
+            page.say(2, &clean_line(&format!("{} {name} {}: {says}{tells}{check}", row.host, cell.word())));
         }
     }
+}
+
+/// Words that are said of a host, without its name in front of them.
+fn of_host<'a>(says: &'a str, host: &str) -> &'a str {
+    says.strip_prefix(host).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(says)
 }
 
 fn vm(page: &mut Page, place: &Place) {
@@ -239,7 +245,7 @@ fn vm(page: &mut Page, place: &Place) {
     // Hosts of which the same is to be said stand together.
     let mut same: BTreeMap<_, Vec<&Move>> = BTreeMap::new();
     for one in &place.moves {
-        same.entry((one.outcome, &one.why, &one.decide)).or_default().push(one);
+        same.entry((one.outcome, of_host(&one.why, one.host.as_str()), &*one.decide)).or_default().push(one);
     }
     for ((outcome, why, decide), moves) in same {
         let hosts: Vec<&str> = moves.iter().map(|one| one.host.as_str()).collect();

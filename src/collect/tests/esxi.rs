@@ -5,20 +5,17 @@ use std::path::Path;
 use std::process::{Command as Program, Stdio};
 use std::sync::Mutex;
 
-use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
 use super::*;
-use crate::app::change::ChangeNews;
-use crate::collect::change::{self, Progress, Request, What};
 use crate::collect::esxcli::QUESTION;
 use crate::collect::kind::System;
 use crate::collect::link::{BatchError, Connector, Failure, Link, Remote};
 use crate::collect::poller;
 use crate::collect::privilege::Privilege;
 use crate::collect::rounds::{Sequence, round};
-use crate::collect::shell::{ESXI_BATCH_DEADLINE, ShellLink};
-use crate::collect::testing::{Act, Behaviour, Fake, spawn};
+use crate::collect::shell::ShellLink;
+use crate::collect::testing::spawn;
 use crate::collect::transport::{Exec, TransportError};
 use crate::collect::window::{MOST_WORK, WINDOW};
 use crate::collect::work::Work;
@@ -27,7 +24,7 @@ use crate::probe::Listing;
 use crate::probe::dialect::sections::Section;
 
 // Published tables: `esxcli network nic list`, `vim-cmd vmsvc/getallvms`, `esxcli system module list`.
-const NICS: &str = "Name    PCI Device    Driver      Admin Status  Link Status  Speed  Duplex  MAC Address         MTU  Description\n\
+pub(super) const NICS: &str = "Name    PCI Device    Driver      Admin Status  Link Status  Speed  Duplex  MAC Address         MTU  Description\n\
                     ------  ------------  ----------  ------------  -----------  -----  ------  -----------------  ----  -----------\n\
                     vmnic0  0000:18:00.0  nmlx5_core  Up            Up           25000  Full    0c:42:a1:00:00:01  9000  Mellanox\n\
                     vmnic1  0000:18:00.1  nmlx5_core  Up            Down             0  Half    0c:42:a1:00:00:02  1500  Mellanox\n\
@@ -108,7 +105,7 @@ fn names_are_the_same_by_sed_and_by_ourselves() {
 }
 
 /// Programs in a folder that stand in for those of a host.
-fn programs(esxcli: &str, localcli: &str) -> tempfile::TempDir {
+pub(super) fn programs(esxcli: &str, localcli: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let get = "for last; do :; done; echo \"got <$last>\"";
     let answers = format!(
@@ -162,7 +159,7 @@ pub(super) fn shells() -> impl Iterator<Item = &'static [&'static str]> {
     SHELLS.iter().copied().filter(|words| Program::new(words[0]).arg("--help").output().is_ok())
 }
 
-const HOST_PROBES: &[Probe] = &[Probe {
+pub(super) const HOST_PROBES: &[Probe] = &[Probe {
     name: "test.host",
     title: "",
     privilege_adds: "",
@@ -245,7 +242,7 @@ async fn without_hostd_localcli_stands_in_and_says_so() {
 }
 
 /// How long each command of the host that is played takes.
-const COMMAND: Duration = Duration::from_millis(700);
+pub(super) const COMMAND: Duration = Duration::from_millis(700);
 
 /// When it worked, and what it says from now on of one source.
 #[derive(Default)]
@@ -470,120 +467,4 @@ async fn no_ten_minutes_are_more_than_one_of_work_however_often_the_link_drops()
     }
     let free = most_work(None, Sparing { governed: false, ..Sparing::default() }).await;
     assert!(free > MOST_WORK * 4, "without a governor: {free:?}");
-}
-
-/// A connection on which a shell has to wait for its turn, to a host that never answers.
-struct Late(Fake);
-
-/// How long it waits.
-const TURN: Duration = Duration::from_secs(5);
-
-impl Remote for Late {
-    async fn exec(&self, command: &str) -> Result<Exec, TransportError> {
-        sleep(TURN).await;
-        self.0.exec(command).await
-    }
-
-    async fn closed(&self) -> Text {
-        self.0.closed().await
-    }
-
-    fn described(&self) -> Text {
-        self.0.described()
-    }
-
-    async fn close(self) {}
-}
-
-fn hangs() -> ShellLink<Late> {
-    ShellLink::esxi(Late(Fake::new(&Behaviour::of([Act::Hang, Act::Hang, Act::Hang, Act::Hang]))))
-}
-
-/// Sources that are worth so many shells, and that no tool has to be timed for.
-fn by_agent(count: usize) -> Vec<Source> {
-    let read = Read::Command { argv: &[Word::Plain("vim-cmd"), Word::Plain("no/such")], keep: None };
-    vec![Source { name: "test.agent", read }; count]
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_a_host_works_is_the_sum_of_its_shells_from_when_they_began() {
-    let link = hangs();
-    let (sender, _sections) = mpsc::channel(16);
-    let work = Work::default();
-    assert!(link.batch(&by_agent(4), &sender, &work).await.is_err());
-    assert_eq!(work.take(), ESXI_BATCH_DEADLINE * 2, "what it waits for is none of it");
-    // Who brings a meter of its own is charged for its own.
-    let (own, other) = (Work::default(), Work::default());
-    let (few, many) = (by_agent(1), by_agent(1));
-    let _ = tokio::join!(link.batch(&few, &sender, &own), async {
-        let many = link.batch(&many, &sender, &other);
-        tokio::time::timeout(TURN + COMMAND, many).await
-    });
-    assert_eq!((own.take(), other.take()), (ESXI_BATCH_DEADLINE, COMMAND), "also where it is given up");
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_is_read_on_demand_is_charged_besides_and_ends_with_who_asked() {
-    let probe = Probe { sources: &[QUESTION], ..HOST_PROBES[0] };
-    let link = hangs();
-    let (messages, _console) = mpsc::channel(64);
-    let outlet = crate::collect::outlet::Outlet::new(TargetId::new("esx"), messages);
-    let (sequence, work) = (Sequence::default(), Work::default());
-    let (requests, mut received) = mpsc::channel(change::WAITING);
-    let ask = |names: &[&str]| {
-        let what = What::ReadAgain(names.iter().map(|name| (*name).to_owned()).collect());
-        let (reply, answer) = oneshot::channel();
-        requests.try_send(Request { what, reply, progress: Progress::default() }).expect("there is room");
-        answer
-    };
-    let probes = [probe];
-    let serving = change::serve(&link, &probes, &outlet, &sequence, &work, &mut received);
-    let asking = async {
-        let given_up = ask(&["test.host"]);
-        sleep(TURN + COMMAND).await;
-        drop(given_up);
-        ask(&["test.elsewhere"]).await.expect("an answer at once")
-    };
-    let began = Instant::now();
-    let news = tokio::select! {
-        () = serving => panic!("it serves as long as it is connected"),
-        news = asking => news,
-    };
-    assert_eq!(began.elapsed(), TURN + COMMAND);
-    assert!(matches!(news, ChangeNews::ReadAgain(Err(_))), "{news:?}");
-    assert_eq!(work.take(), COMMAND * 2, "both programs are timed, side by side");
-}
-
-#[tokio::test]
-async fn a_host_that_refuses_a_second_shell_is_told_and_tried_again_when_asked() {
-    let refuse = || Act::Refuse(TransportError::ChannelRefused(Text::new("no more sessions")));
-    let behaviour = Behaviour::of([Act::Run, refuse()]);
-    let link = ShellLink::esxi(Fake::new(&behaviour));
-    let (target, sequence, work) = (TargetId::new("esx"), Sequence::default(), Work::default());
-    let sources = by_agent(4);
-    let (sender, mut sections) = mpsc::channel(64);
-    // How many shells were begun, and how many sources were read.
-    let mut begun = 0;
-    let mut shells = || {
-        let now = behaviour.commands().len();
-        now - std::mem::replace(&mut begun, now)
-    };
-    let told = || link.news(&target, &sequence).into_iter().filter_map(|news| news.refusal).collect::<Vec<_>>();
-    assert_eq!(link.batch(&sources, &sender, &work).await, Ok(()));
-    assert_eq!(shells(), 3, "two, of which one was refused, and what that had to read");
-    let notices = told();
-    assert!(notices.len() == 1 && notices[0].contains("beside another (no more sessions)"), "{notices:?}");
-    assert_eq!(link.batch(&sources, &sender, &work).await, Ok(()));
-    assert_eq!((shells(), told()), (1, vec![]));
-    link.try_again();
-    behaviour.acts.lock().expect("not poisoned").extend([Act::Run, Act::Run, Act::Run, Act::Run, refuse()]);
-    assert_eq!(link.batch(&sources, &sender, &work).await, Ok(()));
-    assert_eq!(shells(), 3, "side by side again, and who is done first takes the last");
-    assert_eq!(link.batch(&sources, &sender, &work).await, Ok(()));
-    assert_eq!((shells(), told().len()), (3, 1), "it allowed them in between");
-    let mut read = 0;
-    while sections.try_recv().is_ok() {
-        read += 1;
-    }
-    assert_eq!(read, 16, "everything was read each time");
 }

@@ -2,6 +2,7 @@
 
 mod batches;
 mod esxi;
+mod esxi_shells;
 mod privilege;
 mod samples;
 mod secrets;

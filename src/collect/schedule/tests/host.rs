@@ -239,6 +239,24 @@ fn what_presses_comes_round_soon_and_nothing_starves() {
 }
 
 #[test]
+fn everything_of_a_host_and_its_counters_twice_are_read_within_fifteen_seconds() {
+    let all: Vec<Source> = PROBES.iter().flat_map(|probe| probe.sources.iter().copied()).collect();
+    let mut listed = Listed::new();
+    let (_, length, worked) = batch(&all, &mut listed);
+    let shells = u32::try_from(lanes::MOST).expect("few");
+    assert!(
+        length <= worked / shells + AGENT * 3,
+        "all shells are done at about the same time: {length:?} of {worked:?}"
+    );
+    let counting = PROBES.iter().filter(|probe| probe.counts());
+    let counting: Vec<Source> = counting.flat_map(|probe| probe.sources.iter().copied()).collect();
+    let (_, _, again) = batch(&counting, &mut listed);
+    // Before all that the tool is timed.
+    let takes = AGENT + length + again / shells;
+    assert!(takes < seconds(14), "{takes:?}");
+}
+
+#[test]
 fn no_ten_minutes_hold_more_than_a_minute_of_work() {
     let end = Duration::from_hours(6);
     assert!(most_work(&played(end).work) <= MOST_WORK);

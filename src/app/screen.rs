@@ -177,6 +177,10 @@ pub struct EventsView {
     pub selected: Option<u64>,
 }
 
+/// Where the end of a text is that only the view knows the length of. From the half of it on lines are counted back from
+/// that end, so that the first key upwards moves.
+pub const SCROLL_END: usize = 20_000;
+
 /// Something that lies over the panels. The last one is on top and gets the keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Overlay {

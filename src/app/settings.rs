@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::look::LookChoice;
 use super::model::Model;
-use super::screen::Overlay;
+use super::screen::{Overlay, SCROLL_END};
 use crate::config::GlyphSet;
 use crate::fabric::Text;
 
@@ -218,7 +218,7 @@ pub fn scroll(model: &mut Model, steps: isize) {
         match view.page {
             Page::InForce => view.selected = view.selected.saturating_add_signed(steps).min(last),
             // How many lines there are is known to the view: it stops at the last one.
-            Page::Keys | Page::Theme => view.scroll = view.scroll.saturating_add_signed(steps).min(1000),
+            Page::Keys | Page::Theme => view.scroll = view.scroll.saturating_add_signed(steps).min(SCROLL_END),
         }
     }
 }

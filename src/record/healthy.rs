@@ -20,6 +20,9 @@ use crate::fabric::{Report, TargetId, Text, Timestamp};
 /// No healthy snapshot of a site comes near this size.
 const LARGEST: u64 = 64 << 20;
 
+/// What is said of a link in the place of a file or a folder.
+const LINK: &str = "it is a symbolic link, which is not followed";
+
 /// How files begin that are being written.
 const UNFINISHED: &str = ".healthy-";
 
@@ -80,6 +83,10 @@ impl Folder {
                 }
             };
             let at = snapshot.at;
+            if date(at) > tomorrow {
+                pass_over(format!("it says that it was made on {}, a day to come; remove it", date(at)));
+                continue;
+            }
             for target in snapshot.targets {
                 let is_asked = is_first || missing.contains(&target.name);
                 if !is_asked || found.read.targets.contains_key(&target.name) {
@@ -190,7 +197,7 @@ fn is_folder(path: &Path) -> io::Result<()> {
     if found.is_dir() {
         return Ok(());
     }
-    let what = if found.is_symlink() { "it is a symbolic link, which is not followed" } else { "it is no folder" };
+    let what = if found.is_symlink() { LINK } else { "it is no folder" };
     Err(io::Error::new(ErrorKind::InvalidInput, what))
 }
 
@@ -210,7 +217,12 @@ fn read_file(path: &Path) -> Result<SavedSnapshot, String> {
         file.take(LARGEST).read_to_string(&mut text)?;
         Ok(text)
     };
-    let snapshot = snapshot_file::read(&read().map_err(|error| reason(&error))?)?;
+    let is_link = |error: &io::Error| error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
+    let text = read().map_err(|error| if is_link(&error) { LINK.to_owned() } else { reason(&error) })?;
+    if text.trim().is_empty() {
+        return Err("it is empty".to_owned());
+    }
+    let snapshot = snapshot_file::read(&text)?;
     let own = env!("CARGO_PKG_VERSION");
     match snapshot.version.as_deref() {
         Some(version) if version == own => Ok(snapshot),

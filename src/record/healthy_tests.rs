@@ -110,13 +110,27 @@ fn what_cannot_be_used_is_told_and_an_older_one_is_taken() {
     for (told, word) in told.iter().zip([
         "12-24.json: it is of a day to come",
         "11-30.json: it is no regular file",
-        "11-29.json: too many levels of symbolic links",
-        "11-28.json: it is no snapshot",
+        "11-29.json: it is a symbolic link, which is not followed",
+        "11-28.json: it is empty",
         "11-27.json: it was written by version 99.0.0",
         "11-26.json: it is a damaged snapshot",
     ]) {
         assert!(told.contains(word), "{told} / {word}");
     }
+    assert_eq!(found.read.targets[&TargetId::new("a")].at.to_string(), "2026-11-25T08:00:00Z");
+}
+
+#[test]
+fn one_that_says_that_it_is_of_a_day_to_come_is_passed_over_and_so_is_a_document_of_another_kind() {
+    let (_home, folder) = folder();
+    folder.keep("2026-11-25", of("2026-11-25", &["a"]).as_bytes()).expect("kept");
+    let put = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("written");
+    put("2026-11-26.json", &document("2099-01-01T08:00:00Z", &["a"], env!("CARGO_PKG_VERSION")));
+    put("2026-11-27.json", "{\"schema\": \"rdmascope.check/1\"}");
+    let found = folder.read(&wanted(&["a"]), now()).expect("read");
+    let told: Vec<&str> = found.read.passed_over.iter().map(Text::as_str).collect();
+    assert!(told[0].contains("11-27.json: it is no snapshot"), "{told:#?}");
+    assert!(told[1].contains("11-26.json: it says that it was made on 2099-01-01"), "{told:#?}");
     assert_eq!(found.read.targets[&TargetId::new("a")].at.to_string(), "2026-11-25T08:00:00Z");
 }
 

@@ -4,7 +4,7 @@ use super::Action;
 use crate::app::effect::Effect;
 use crate::app::healthy::view::HealthyView;
 use crate::app::model::Model;
-use crate::app::screen::{Focus, Overlay, Panel};
+use crate::app::screen::{Focus, Overlay, Panel, SCROLL_END};
 use crate::app::tree::{self, Node};
 use crate::app::{healthy, live, palette, questions, settings, table};
 
@@ -86,7 +86,7 @@ fn vertical(model: &mut Model, steps: isize) -> Vec<Effect> {
     match model.screen.overlays.last_mut() {
         // How many lines the help has depends on the key map, which the view knows: it stops at the last one.
         Some(Overlay::Help { scroll } | Overlay::Change { scroll }) => {
-            *scroll = scroll.saturating_add_signed(steps).min(1000);
+            *scroll = scroll.saturating_add_signed(steps).min(SCROLL_END);
             return Vec::new();
         }
         Some(Overlay::Evidence(evidence)) => {

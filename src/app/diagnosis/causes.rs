@@ -53,7 +53,7 @@ pub fn rows(model: &Model) -> Vec<(String, Vec<Row>)> {
         let row = if unread.is_empty() {
             row("none", "none", 0, vec![Cell::said("no check finds anything wrong", Gravity::Good)])
         } else {
-            let text = format!("nothing wrong in what was read; {} as below", how_many(&unread, model));
+            let text = format!("nothing wrong in what was read; {}: see below", how_many(&unread, model));
             row("none", "so far", 0, vec![Cell::said(text, Gravity::Unknown)])
         };
         sections.push(("Causes".to_owned(), vec![row]));

@@ -9,9 +9,9 @@ use super::super::screen::{Focus, Overlay, Panel};
 use super::super::selection::Node;
 use super::super::{table, update};
 use super::paste::PasteView;
-use super::tests::{act, begin, model, pfc_question, select, serve, without_switch};
-use super::{Said, asked, heading, pasted};
-use crate::diagnose::check::testing::Site;
+use super::tests::{CLOSED, act, begin, model, pfc_question, select, serve, without_switch};
+use super::{Said, asked, heading, pasted, would_go_on};
+use crate::diagnose::check::testing::{Site, says};
 use crate::fabric::{Attribute, Entity, EntityId, Fact, Report, TargetId, Text};
 
 const NX_OS: &str = "============================================================\nPort               Mode Oper(VL bmap)  RxPPP      TxPPP\n\
@@ -132,7 +132,7 @@ fn more_than_is_kept_is_told_and_so_is_nothing() {
 
 #[test]
 fn binary_escape_sequences_and_the_end_of_a_paste_within_are_no_answer_and_leave_no_control() {
-    let bytes: Vec<u8> = (0..20_000_u32).map(|one| (one.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let bytes: Vec<u8> = (0..20_000_u32).map(|one| one.wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect();
     for hostile in [
         String::from_utf8_lossy(&bytes).into_owned(),
         "\u{1b}[201~q\rq\u{1b}[200~\u{1b}]52;c;aGk=\u{7}\u{1b}P$q\u{1b}\\".to_owned(),
@@ -221,4 +221,24 @@ fn what_is_not_read_yet_is_said_beside_what_was_found() {
     assert!(!shown.iter().any(|text| text.contains("no check finds anything wrong")), "{shown:#?}");
     assert!(shown.iter().any(|text| text.starts_with("esx02|") && text.contains("no route")), "{shown:#?}");
     assert!(heading(&model)[0].1.contains("of 8 targets unread"), "{:?}", heading(&model));
+}
+
+#[test]
+fn what_has_something_read_or_judged_is_known_before_it_is_done() {
+    let mut console = model(&Site::sound(), true);
+    act(&mut console, "wizard-here");
+    for (row, goes_on) in [("begin slow", true), ("begin by-itself", false), ("begin prepare", false)] {
+        select(&mut console, row);
+        assert_eq!(would_go_on(&console), goes_on, "{row}");
+    }
+    let closed = Site::sound().with("esx02", says("esxi.firewall-rulesets", CLOSED));
+    let mut console = model(&closed, true);
+    let effects = begin(&mut console, "slow");
+    serve(&mut console, effects);
+    for (row, goes_on) in [("step-0", false), ("step-8", true)] {
+        select(&mut console, row);
+        assert_eq!(would_go_on(&console), goes_on, "{row}");
+    }
+    console.screen.panel = Panel::Host;
+    assert!(!would_go_on(&console));
 }

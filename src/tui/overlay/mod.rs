@@ -16,11 +16,14 @@ use ratatui::text::Line;
 use ratatui::widgets::{Block, Clear};
 
 use super::paint::Paint;
+use crate::app::screen::SCROLL_END;
 
 /// The part of some lines that is shown: from `scroll` on as far as there are lines, the last one telling
 /// of those below and the first one of those above.
 fn scrolled<'a>(lines: Vec<Line<'a>>, scroll: usize, height: usize, paint: Paint<'_>) -> Vec<Line<'a>> {
-    let first = scroll.min(lines.len().saturating_sub(height));
+    let last = lines.len().saturating_sub(height);
+    let first =
+        if scroll > SCROLL_END / 2 { last.saturating_sub(SCROLL_END.saturating_sub(scroll)) } else { scroll.min(last) };
     let hidden = lines.len().saturating_sub(first + height);
     let mut shown: Vec<Line<'a>> = lines.into_iter().skip(first).take(height).collect();
     if hidden > 0
@@ -73,4 +76,28 @@ fn open(frame: &mut Frame<'_>, paint: Paint<'_>, area: Rect, columns: u16, rows:
     let inner = block.inner(outer);
     frame.render_widget(block, outer);
     Rect { x: inner.x + u16::from(inner.width > 2), width: inner.width.saturating_sub(2), ..inner }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::secret::Typed;
+    use super::super::{Glyphs, Keymap, Theme};
+    use super::*;
+
+    #[test]
+    fn from_the_end_of_a_text_the_first_key_upwards_moves() {
+        let (theme, glyphs, keymap) = (Theme::embedded(), Glyphs::default(), Keymap::default());
+        let (zone, typed) = (jiff::tz::TimeZone::UTC, Typed::default());
+        let paint = Paint { theme: &theme, glyphs: &glyphs, keymap: &keymap, zone: &zone, hits: None, typed };
+        let shown = |scroll: usize| {
+            let lines = (0..100).map(|number| Line::raw(number.to_string())).collect();
+            scrolled(lines, scroll, 10, paint).iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let (top, end) = (shown(0), shown(SCROLL_END));
+        assert_eq!((top[0].as_str(), top[9].as_str()), ("0", "… 91 more lines below"));
+        assert_eq!((end[0].as_str(), end[9].as_str()), ("… 91 more lines above", "99"));
+        assert_eq!(shown(SCROLL_END - 1)[1], "90");
+        assert_eq!(shown(7)[1], "8");
+        assert_eq!(shown(SCROLL_END / 2 + 1)[0], "0");
+    }
 }

@@ -6,9 +6,11 @@ use ratatui::backend::TestBackend;
 
 use crate::app::message::{Edit, Message};
 use crate::app::model::Model;
+use crate::app::selection::Node;
 use crate::app::wizard::tests::{CLOSED, act, begin, model, pfc_question, select, serve, without_switch};
 use crate::app::{action, update};
 use crate::diagnose::check::testing::{Site, says};
+use crate::fabric::TargetId;
 use crate::tui::paint::Paint;
 use crate::tui::{GlyphSet, Glyphs, Keymap, Theme, Typed, view};
 
@@ -92,4 +94,22 @@ fn preparing_a_pair() {
     let mut model = model(&Site::sound().with("esx02", says("esxi.firewall-rulesets", CLOSED)), true);
     begin(&mut model, "prepare");
     at_all_sizes("preparing", &mut model);
+}
+
+#[test]
+fn the_tree_says_what_is_cut_off_and_whether_that_is_well() {
+    let cut = |model: &mut Model| {
+        let text = drawn(model, 80, 12, GlyphSet::Braille);
+        let tree = |line: &str| line.split('│').next().unwrap_or_default().trim().to_owned();
+        text.lines().map(tree).filter(|line| line.starts_with('…')).collect::<Vec<_>>()
+    };
+    let mut sound = model(&Site::sound(), true);
+    let told = cut(&mut sound);
+    assert!(told.len() == 1 && told[0].ends_with("more below"), "{told:?}");
+    let mut closed = model(&Site::sound().with("esx02", says("esxi.firewall-rulesets", CLOSED)), true);
+    let told = cut(&mut closed);
+    assert!(told.len() == 1 && told[0].contains("more below, 1 not well"), "{told:?}");
+    closed.screen.tree.selected = Some(Node::Target(TargetId::new("leaf1")));
+    let told = cut(&mut closed);
+    assert!(told.iter().any(|line| line.contains("more above, 1 not well")), "{told:?}");
 }

@@ -17,7 +17,7 @@ use super::join::Chain;
 use crate::fabric::{Attribute, Entity, EntityId, TargetId, Text};
 
 pub(super) use own::rdma_device;
-pub use places::{Device, Move, Outcome, Place, places};
+pub use places::{Device, Move, Outcome, Place, places, places_of};
 
 /// What a host needs so that PVRDMA adapters on it use RDMA, and that it stays so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,10 +2,11 @@
 //! failed (HA). An adapter that PVRDMA makes up moves with its VM and falls back to TCP in silence where the host does not
 //! qualify; a function that is passed through does not move.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use super::{Cell, Row, distributed_switch, is_on_standard, row};
+use super::{Cell, Row, distributed_switch, is_on_standard, judgements, row};
 use crate::diagnose::cause::Found;
 use crate::diagnose::check::{Exhibit, Lack, Scene};
 use crate::diagnose::finding::Status;
@@ -133,6 +134,14 @@ pub fn places(scene: &Scene<'_>, found: &[Found]) -> Vec<Place> {
     let mut places: Vec<Place> = vms.into_iter().filter_map(|vm| place(&rows, vm)).collect();
     places.sort_by(|one, other| (&one.vm.target, &one.name).cmp(&(&other.vm.target, &other.name)));
     places
+}
+
+/// The same for a check: what one of them worked out is lent to the next.
+pub fn places_of<'a>(scene: &Scene<'a>) -> Cow<'a, [Place]> {
+    match (scene.kept, scene.judged) {
+        (Some(kept), Some(judged)) => Cow::Borrowed(kept.places.get_or_init(|| places(scene, judged))),
+        _ => Cow::Owned(places(scene, &judgements(scene))),
+    }
 }
 
 /// How a device of a VM is RDMA; `None` if it is not.

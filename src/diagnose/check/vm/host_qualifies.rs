@@ -22,8 +22,7 @@ pub const CHECK: Check = Check {
 };
 
 fn judge(scene: &Scene<'_>) -> Vec<Judged> {
-    let found = qualify::judgements(scene);
-    let places = qualify::places(scene, &found);
+    let places = qualify::places_of(scene);
     let judged =
         places.iter().filter(|place| place.runs).filter_map(|place| Some(judge_place(place, place.here.as_ref()?)));
     judged

@@ -23,8 +23,7 @@ pub const CHECK: Check = Check {
 };
 
 fn judge(scene: &Scene<'_>) -> Vec<Judged> {
-    let found = qualify::judgements(scene);
-    let places = qualify::places(scene, &found);
+    let places = qualify::places_of(scene);
     let places = places.iter().filter(|place| !place.moves.is_empty());
     places.map(|place| judge_place(place).reaching(way(scene, &place.vm))).collect()
 }

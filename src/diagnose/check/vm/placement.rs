@@ -25,8 +25,7 @@ pub const CHECK: Check = Check {
 };
 
 fn judge(scene: &Scene<'_>) -> Vec<Judged> {
-    let found = qualify::judgements(scene);
-    let places = qualify::places(scene, &found);
+    let places = qualify::places_of(scene);
     if scene.declared.says_nothing_of_placement() {
         return places.first().map(undeclared).into_iter().collect();
     }

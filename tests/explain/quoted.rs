@@ -126,7 +126,7 @@ fn a_log_in_a_letter_counts_and_a_sentence_does_not() {
 fn advice_in_a_page_is_judged_as_possible() {
     let guide = format!(
         "# How to\n\n{}\n- then you set `esxcli hardware pci pcipassthru get -a` and look at what it says\n",
-        "First of all you have to know which of the cards is the one that you want to use for it.\n".repeat(10)
+        "First of all you have to know which of the cards is the one that you want to use for it.\n".repeat(20)
     );
     let explained = explain("-", guide.as_bytes());
     let myth = explained.findings.iter().find(|finding| finding.check == "host.myth-pcipassthru-get").expect("it");

@@ -76,7 +76,7 @@ fn entry(line: &str) -> Option<(Place<'_>, &str)> {
 
 /// Reads what such lines say.
 pub(super) fn read(explained: &mut Explained, output: &Output<'_>, ports: &mut Ports) {
-    let mut gids: Vec<Gid<'_>> = Vec::new();
+    let mut gids: Vec<Entry<'_>> = Vec::new();
     let asked = asked(output);
     for words in &output.lines {
         let told = entry(words.text);
@@ -173,7 +173,7 @@ fn alone(explained: &mut Explained, line: &str, number: u32) {
 
 /// An entry of a GID table, as far as the files tell it.
 #[derive(Default)]
-struct Gid<'a> {
+struct Entry<'a> {
     port: String,
     index: u32,
     gid: &'a str,
@@ -184,7 +184,7 @@ struct Gid<'a> {
     of_version: (u32, &'a str),
 }
 
-fn gid<'a>(all: &mut Vec<Gid<'a>>, port: &str, what: &str, value: &'a str, line: u32, raw: &'a str) {
+fn gid<'a>(all: &mut Vec<Entry<'a>>, port: &str, what: &str, value: &'a str, line: u32, raw: &'a str) {
     let version = match value {
         "RoCE v2" => "v2",
         "IB/RoCE v1" | "RoCE v1" => "v1",
@@ -197,7 +197,7 @@ fn gid<'a>(all: &mut Vec<Gid<'a>>, port: &str, what: &str, value: &'a str, line:
         return;
     };
     let at = all.iter().position(|known| known.port == port && known.index == index).unwrap_or_else(|| {
-        all.push(Gid { port: port.to_owned(), index, ..Gid::default() });
+        all.push(Entry { port: port.to_owned(), index, ..Entry::default() });
         all.len() - 1
     });
     let entry = &mut all[at];
@@ -209,8 +209,8 @@ fn gid<'a>(all: &mut Vec<Gid<'a>>, port: &str, what: &str, value: &'a str, line:
 }
 
 /// What the tables mean.
-fn judge(explained: &mut Explained, all: &[Gid<'_>]) {
-    let filled: Vec<&Gid<'_>> =
+fn judge(explained: &mut Explained, all: &[Entry<'_>]) {
+    let filled: Vec<&Entry<'_>> =
         all.iter().take(4096).filter(|entry| !entry.gid.is_empty() && !is_zero(entry.gid)).collect();
     let rows: Vec<Row<'_>> = filled
         .iter()
@@ -227,7 +227,7 @@ fn judge(explained: &mut Explained, all: &[Gid<'_>]) {
     let mut ports: Vec<&str> = all.iter().map(|entry| entry.port.as_str()).collect();
     ports.dedup();
     for port in ports {
-        let versions: Vec<&Gid<'_>> =
+        let versions: Vec<&Entry<'_>> =
             all.iter().filter(|entry| entry.port == port && !entry.version.is_empty()).collect();
         let (Some(first), false) = (versions.first(), versions.iter().any(|entry| entry.version == "v2")) else {
             continue;

@@ -122,11 +122,11 @@ async fn in_time<T>(until: Option<Until>, what: impl Future<Output = T>) -> Opti
 async fn collect(plan: TargetPlan, options: &Options, until: Option<Until>) -> Collected {
     let TargetPlan { id, way, by } = plan;
     match way {
-        Way::Local => over(id, true, &LocalConnector::new(by), options, until).await,
+        Way::Local => Box::pin(over(id, true, &LocalConnector::new(by), options, until)).await,
         Way::Ssh { resolve, known } => {
             // Nobody can be asked: what is missing is an error that names it.
             let connector = SshConnector::new(id.clone(), resolve, None, known, by);
-            over(id, false, &connector, options, until).await
+            Box::pin(over(id, false, &connector, options, until)).await
         }
         Way::Refused(problem) => unreached(id, problem),
         Way::Saved(path) => match in_time(until, offline::read(&id, &path, options)).await {

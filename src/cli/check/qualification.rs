@@ -198,7 +198,7 @@ fn hosts(page: &mut Page, qualification: &Qualification) {
     let longest = qualification.rows.iter().map(|row| label(row).chars().count()).max().unwrap_or(0);
     let width = longest.min(LONGEST_LABEL);
     let line = |label: &str, words: &[&str]| {
-        let words: String = words.iter().map(|word| format!("  {word:<4}")).collect();
+        let words = words.iter().map(|word| format!("  {word:<4}")).collect::<Vec<_>>().concat();
         format!("  {label:width$}{words}")
     };
     page.line(&line("", &Requirement::ALL.map(Requirement::short)));

@@ -72,9 +72,9 @@ fn which_hosts_qualify_and_where_each_vm_keeps_rdma_is_printed() {
     assert_eq!(row("esx02").split(' ').nth(3), Some("FAIL"), "{out}");
     for expected in [
         "esx02 tag FAIL: ",
-        "pv-a (PVRDMA) runs on esx01, with RDMA",
+        "pv-a (PVRDMA) runs on esx01, which qualifies",
         "TCP fallback on esx02: ",
-        "pv-b (PVRDMA) runs on esx02, TCP there",
+        "pv-b (PVRDMA) runs on esx02, which does not qualify (TCP there)",
         "keeps RDMA on esx01",
         "DRS rules: not observable over SSH, only vCenter tells; [[drs]] in the configuration file declares them",
     ] {

@@ -410,7 +410,13 @@ fn run_as_nobody(folder: &Path, arguments: &[&str]) -> (i32, String) {
         Command::new(env!("CARGO_BIN_EXE_rdmascope"))
     };
     let command = command.arg("lint").args(arguments).current_dir(folder).env("HOME", folder).stdin(Stdio::null());
-    let output = command.output().expect("the program starts");
+    // Another test that starts a program at this very moment may still hold the copy open for writing.
+    let output = loop {
+        match command.output() {
+            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+            output => break output.expect("the program starts"),
+        }
+    };
     (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stdout).into_owned())
 }
 

@@ -161,3 +161,19 @@ fn empty_and_repeated_lines_are_passed_over() {
         assert_eq!(window.evidence[0].line, Some(300_002));
     }
 }
+
+#[test]
+fn differences_findings_of_a_search_and_pages_of_the_web_claim_nothing() {
+    let texts = [
+        "-Port number 1 state is Down\n+Port number 1 state is Active\n",
+        "--- a/log\n+++ b/log\n@@ -1 +1 @@\n-Port number 1 state is Down\n+Port number 1 state is Active\n",
+        "src/a.rs:12:            \"Couldn't get context for the device\",\n",
+        "<p>The message <code>Module DevicePowerOn power on failed.</code> means..</p><pre>2024-01-01T00:00:00.000Z In(05) vmx - \
+         Module DevicePowerOn power on failed.</pre>\n",
+    ];
+    for text in texts {
+        assert_eq!(claimed(&explain("-", text.as_bytes())), Vec::<&str>::new(), "{text}");
+    }
+    let real = " Port number 1 state is Down\n Couldn't set the link layer\n";
+    assert_ne!(claimed(&explain("-", real.as_bytes())), Vec::<&str>::new(), "as perftest prints it");
+}

@@ -181,6 +181,8 @@ fn verdict(model: &Model, walking: &Walking, walk: &Walk<'_>, open: &[Open]) -> 
         )
     } else if !asked::denied(model, walking).is_empty() {
         Cell::said("by your answers; no reading shows it", Gravity::Warning)
+    } else if let Some(besides) = besides(model, walk) {
+        Cell::said(besides, Gravity::Warning)
     } else if !open.is_empty() {
         Cell::said("nothing wrong was found in what can be read; what cannot be read is asked below", Gravity::Unknown)
     } else if walking.looked.iter().any(|looked| !looked.unread.is_empty()) {
@@ -198,6 +200,27 @@ fn verdict(model: &Model, walking: &Walking, walk: &Walk<'_>, open: &[Open]) -> 
         )
     };
     row(key, "verdict", vec![cell])
+}
+
+/// What is known to be broken though no step of this symptom shows it: an all-clear beside it would be false.
+fn besides(model: &Model, walk: &Walk<'_>) -> Option<String> {
+    let diagnosed = model.diagnosed();
+    let seen: Vec<String> = walk.causes.iter().map(|cause| diagnosis::name(cause)).collect();
+    let broken: Vec<&Cause> = diagnosed
+        .diagnosis
+        .causes
+        .iter()
+        .filter(|cause| cause.found.judged.status == Status::Fail && !seen.contains(&diagnosis::name(cause)))
+        .collect();
+    let first = broken.first()?;
+    let more = match broken.len() {
+        1 => String::new(),
+        count => format!(" and {} more", count - 1),
+    };
+    Some(format!(
+        "these steps find nothing wrong, but this is known besides: {}{more} (Esc, then 6: it comes first there)",
+        first.found.judged.title
+    ))
 }
 
 fn confidence(confidence: Confidence) -> &'static str {

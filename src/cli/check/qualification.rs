@@ -235,9 +235,9 @@ fn of_host<'a>(says: &'a str, host: &str) -> &'a str {
 fn vm(page: &mut Page, place: &Place) {
     let here = match place.here.as_ref().map(Row::status) {
         None => "",
-        Some(Status::Fail) => ", TCP there",
-        Some(Status::Unknown) => ", whether with RDMA is not known",
-        Some(_) => ", with RDMA",
+        Some(Status::Fail) => ", which does not qualify (TCP there)",
+        Some(Status::Unknown) => "; whether that qualifies is not known",
+        Some(_) => ", which qualifies",
     };
     let runs = if place.runs { "runs" } else { "is off" };
     let about = format!("{} ({}) {runs} on {}{here}", place.name, place.device.words(), place.vm.target);

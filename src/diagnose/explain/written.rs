@@ -41,10 +41,48 @@ const ENDINGS: [&str; 22] = [
 
 /// Says whether people wrote a text, from the lines as they stand in it.
 pub(super) fn of(path: &str, lines: &[Line<'_>]) -> Option<Written> {
-    if ENDINGS.iter().any(|ending| path.ends_with(ending)) || is_program(lines) {
+    if ENDINGS.iter().any(|ending| path.ends_with(ending)) || is_program(lines) || is_change(lines) || is_search(lines)
+    {
         return Some(Written::Program);
     }
+    if is_web(lines) {
+        return Some(Written::Page { own: vec![false; lines.len()], is_mostly_own: true });
+    }
     page(lines)
+}
+
+/// True for the difference of two texts: what it takes away is no longer so.
+fn is_change(lines: &[Line<'_>]) -> bool {
+    let mut filled = lines.iter().map(|(_, line)| line.as_ref()).filter(|line| !line.trim().is_empty()).peekable();
+    let (mut minus, mut plus) = (false, false);
+    filled.peek().is_some()
+        && filled.take(LOOKED_AT).all(|line| {
+            minus |= line.starts_with('-');
+            plus |= line.starts_with('+');
+            line.starts_with(['-', '+', ' ', '\\'])
+                || ["@@ ", "diff ", "index ", "similarity ", "rename ", "new file", "deleted file"]
+                    .iter()
+                    .any(|begin| line.starts_with(begin))
+        })
+        && minus
+        && plus
+}
+
+/// True for what `grep -n` finds in source code: `src/a.rs:12:   ...`.
+fn is_search(lines: &[Line<'_>]) -> bool {
+    let found = |line: &str| {
+        let mut parts = line.splitn(3, ':');
+        let (Some(path), Some(number), Some(_)) = (parts.next(), parts.next(), parts.next()) else { return false };
+        !path.contains(' ') && ENDINGS.iter().any(|ending| path.ends_with(ending)) && number.parse::<u32>().is_ok()
+    };
+    let mut filled = lines.iter().filter(|(_, line)| !line.trim().is_empty()).take(LOOKED_AT).peekable();
+    filled.peek().is_some() && filled.all(|(_, line)| found(line) || line.trim() == "--")
+}
+
+/// True for a page of the web as it is written.
+fn is_web(lines: &[Line<'_>]) -> bool {
+    let marks = ["</p>", "</pre>", "</code>", "</div>", "</body>", "<!DOCTYPE html", "<!doctype html"];
+    lines.iter().take(LOOKED_AT).any(|(_, line)| marks.iter().any(|mark| line.contains(mark)))
 }
 
 /// True if most lines that tell anything have the form of a programming language.

@@ -73,8 +73,14 @@ fn judge_device(scene: &Scene<'_>, device: &EntityId, seen: usize, broken: &[Ent
         judged = judged.shown(id, Attribute::QueuePairState, format!("queue pair {}", id.entity.name()));
     }
     let ports = scene.ports(guest);
-    let way = ports.iter().filter(|port| port.device == *device).flat_map(|port| ask::way(scene, port));
-    judged.reaching(way)
+    let own = ports.iter().filter(|port| port.device == *device).flat_map(|port| ask::way(scene, port));
+    // A connection breaks at either of its ends: what is wrong on the way to the other one breaks it, too.
+    let others = ask::facing(scene)
+        .into_iter()
+        .flatten()
+        .filter(|facing| [&facing.one, &facing.other].into_iter().any(|port| port.device == *device));
+    let others: Vec<EntityId> = others.flat_map(|facing| facing.way(scene)).collect();
+    judged.reaching(own.chain(others))
 }
 
 #[cfg(test)]

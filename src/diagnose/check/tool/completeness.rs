@@ -36,7 +36,10 @@ fn of_target(scene: &Scene<'_>, target: &TargetId) -> Option<Judged> {
     );
     if machine.reached != Reached::Yes {
         let (lack, why) = scene.silence(target);
-        let decide = format!("ssh {target} true, with the login of the inventory");
+        let decide = match target.as_str().strip_prefix("offline:") {
+            Some(file) => format!("a new file in the place of {file}: of rdmascope snapshot, or of the collector"),
+            None => format!("ssh {target} true, with the login of the inventory"),
+        };
         return Some(Judged::unknown(&id, lack, why, decide));
     }
     let failed: Vec<(&str, &str)> = machine

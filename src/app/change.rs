@@ -289,6 +289,15 @@ fn expect(model: &mut Model) {
     }
 }
 
+/// Something was read. A matter that ticks alone showed when it was opened may have been read by a probe now, and only what
+/// a probe reads can be read again before anything is done.
+pub(super) fn read_more(model: &mut Model) {
+    let waits = |change: &Change| change.stage == Stage::Asking && change.probes.is_empty();
+    if model.change.as_ref().is_some_and(waits) {
+        expect(model);
+    }
+}
+
 /// Shows the next remedy, as long as nothing runs.
 pub fn next_cure(model: &mut Model) {
     if let Some(change) = model.change.as_mut().filter(|change| change.stage == Stage::Asking && !change.undo) {

@@ -242,6 +242,7 @@ fn reported(model: &mut Model, at: Timestamp, report: &Report) -> Vec<Effect> {
             }
         }
     }
+    change::read_more(model);
     if !is_first && moved_devices(&changes) {
         return vec![Effect::ReadNow(report.target.clone())];
     }

@@ -95,6 +95,18 @@ fn only_the_name_of_the_target_confirms() {
 }
 
 #[test]
+fn what_was_opened_before_a_probe_had_read_it_can_be_applied_once_one_has() {
+    let mut model = model(true);
+    // As if ticks alone had told it.
+    let change = model.change.as_mut().expect("a change");
+    change.probes.clear();
+    assert!(confirm(&mut model, "esx02").is_empty());
+    read(&mut model, CLOSED, 5);
+    let effects = confirm(&mut model, "esx02");
+    assert!(matches!(&effects[..], [Effect::Change(ChangeAsked::ReadAgain { .. })]), "{effects:?}");
+}
+
+#[test]
 fn it_is_applied_verified_and_taken_back() {
     let mut model = model(true);
     confirm(&mut model, "esx02");

@@ -302,7 +302,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_was_not_read_says_so() {
         let connector = FakeConnector::new(&Behaviour::of([Act::Hang]));
-        let collected = over(TargetId::new("t"), false, &connector, &options(), None).await;
+        let collected = Box::pin(over(TargetId::new("t"), false, &connector, &options(), None)).await;
         assert!(collected.reached.is_ok());
         let problem = collected.incomplete.expect("a reason");
         assert!(problem.what.contains("did not begin to work"), "{problem}");
@@ -318,7 +318,7 @@ mod tests {
         let options = Options { within: Some(within), ..options() };
         let began = Instant::now();
         let until = Some(Until { within, at: began + within });
-        let collected = over(TargetId::new("t"), false, &connector, &options, until).await;
+        let collected = Box::pin(over(TargetId::new("t"), false, &connector, &options, until)).await;
         assert_eq!(began.elapsed(), Duration::from_secs(7));
         let problem = collected.incomplete.expect("a reason");
         assert_eq!(problem.what.as_str(), "was not read to its end within 7 s");
@@ -342,12 +342,12 @@ mod tests {
         let within = Duration::from_secs(4);
         let began = Instant::now();
         let until = Some(Until { within, at: began + within });
-        let collected = over(TargetId::new("t"), false, &Nowhere, &options(), until).await;
+        let collected = Box::pin(over(TargetId::new("t"), false, &Nowhere, &options(), until)).await;
         assert_eq!(began.elapsed(), within);
         let problem = collected.reached.expect_err("not reached");
         assert_eq!(problem.what.as_str(), "was not reached within 4 s");
         // What begins later has no time left.
-        let collected = over(TargetId::new("u"), false, &Nowhere, &options(), until).await;
+        let collected = Box::pin(over(TargetId::new("u"), false, &Nowhere, &options(), until)).await;
         assert!(collected.reached.is_err() && began.elapsed() == within);
     }
 
@@ -358,7 +358,7 @@ mod tests {
             "sh: not found\n",
             127,
         )]))));
-        let collected = over(TargetId::new("t"), false, &connector, &options(), None).await;
+        let collected = Box::pin(over(TargetId::new("t"), false, &connector, &options(), None)).await;
         assert!(collected.reached.expect_err("no shell").what.contains("sh: not found"));
     }
 }

@@ -1,4 +1,4 @@
-//! The attributes of NVIDIA GPUs and what belongs to them: MIG instances, NVLinks, processes. They are stated alike by NVML,
+//! The attributes of NVIDIA GPUs and what belongs to them: MIG instances, links of NVLink, processes. They are stated alike by NVML,
 //! `nvidia-smi` and DCGM; what moves from second to second is a series (see [`super::super::measure`]), not an attribute.
 
 /// Hands the rows before, and its own, to `$last`.
@@ -102,9 +102,9 @@ macro_rules! gpu {
             RetirementPending = "retirement-pending", "retirement pending", None, Status;
             /// What the driver wants done: `none`, `reset the GPU`, `reboot`, ...
             RecoveryAction = "recovery-action", "driver wants", None, Status;
-            /// NVLinks that are active.
+            /// Links of NVLink that are active.
             NvLinksActive = "nvlinks-active", "NVLinks active", Count, Status;
-            /// NVLinks that the GPU has.
+            /// Links of NVLink that the GPU has.
             NvLinks = "nvlinks", "NVLinks", Count, Setting;
 
             // One NVLink.

@@ -110,6 +110,9 @@ pub(super) fn is_prompt(line: &str) -> bool {
     prompt(line).is_some()
 }
 
+/// The longest prompt of a switch: its name, and what stands in brackets behind that.
+const LONGEST_SWITCH_PROMPT: usize = 200;
+
 /// The name and the command at the prompt of a switch: `leaf1#show ...`, `leaf1(config-if)# ...`, `leaf1 [standalone:
 /// master] > show ...`; or a command of one that stands alone.
 fn switch_prompt(line: &str) -> Option<(Option<String>, &str)> {
@@ -117,7 +120,9 @@ fn switch_prompt(line: &str) -> Option<(Option<String>, &str)> {
     if line.starts_with("show ") || line.starts_with("nv show ") || line.starts_with("pfcwd show ") {
         return is_known(line).then_some((None, line));
     }
-    let (name, command) = line.split_at(line.find(['#', '>'])?);
+    // No further is looked: a line can hold thousands of prompts, and each of them asks.
+    let head = &line[..line.floor_char_boundary(LONGEST_SWITCH_PROMPT)];
+    let (name, command) = line.split_at(head.find(['#', '>'])?);
     let command = command[1..].trim_start();
     let name = name.trim_end();
     let name = name.split_once(" [").filter(|(_, rest)| rest.ends_with([']', ')'])).map_or(name, |(name, _)| name);

@@ -1,9 +1,8 @@
 //! Rows of the streams beside the ticks (GPUs, `esxtop`): their numbers become series, their states facts.
 
-use super::diagnosis;
 use super::model::Model;
-use super::update::tell_changes;
-use crate::fabric::{Measured, SourceId};
+use super::update::streamed;
+use crate::fabric::Measured;
 
 /// Takes in one row. Rows without states leave those of the stream as they are.
 pub(super) fn take_in(model: &mut Model, row: &Measured) {
@@ -18,12 +17,5 @@ pub(super) fn take_in(model: &mut Model, row: &Measured) {
     if let Some(observation) = &row.observation {
         model.raw.keep(observation);
     }
-    let source = SourceId::new(row.stream.as_str());
-    let is_first = !model.fabric.has_reported(&row.target, &source);
-    let changes = model.fabric.apply_facts(&row.target, &source, &row.facts);
-    if is_first || diagnosis::is_news(&changes) {
-        model.fabric_changed();
-        model.unjudged = true;
-    }
-    tell_changes(model, row.at, &changes);
+    streamed(model, row.at, &row.target, row.stream.as_str(), &row.facts);
 }

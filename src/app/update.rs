@@ -17,8 +17,8 @@ use super::screen::{Overlay, Purpose};
 use super::{diagnosis, healthy, measured, moves, path, pointer, questions, reconfigure, wizard};
 use crate::fabric::series::{GaugeValue, Incident};
 use crate::fabric::{
-    Attribute, Change, Entity, EntityId, Outcome, QueuePairState, Report, Sample, SourceId, State, TargetId, Text,
-    Timestamp, Value,
+    Attribute, Change, Entity, EntityId, Fact, Outcome, QueuePairState, Report, Sample, SourceId, State, TargetId,
+    Text, Timestamp, Value,
 };
 use crate::probe::esxi::counting;
 use crate::probe::linux::kernel_log::{self, Unstamped};
@@ -323,17 +323,22 @@ fn sampled(model: &mut Model, sample: &Sample) {
         };
         tell(model, sample.at, Some(&sample.target), severity, text);
     }
-    let source = SourceId::new(stream::SOURCE);
-    let is_first = !model.fabric.has_reported(&sample.target, &source);
-    let changes = model.fabric.apply_facts(&sample.target, &source, &sample.facts);
+    streamed(model, sample.at, &sample.target, stream::SOURCE, &sample.facts);
+}
+
+/// Takes in the states that a stream told; they replace what it told before.
+pub(super) fn streamed(model: &mut Model, at: Timestamp, target: &TargetId, source: &str, facts: &[Fact]) {
+    let source = SourceId::new(source);
+    let is_first = !model.fabric.has_reported(target, &source);
+    let changes = model.fabric.apply_facts(target, &source, facts);
     if is_first || diagnosis::is_news(&changes) {
         model.fabric_changed();
         model.unjudged = true;
     }
-    tell_changes(model, sample.at, &changes);
+    tell_changes(model, at, &changes);
 }
 
-pub(super) fn tell_changes(model: &mut Model, at: Timestamp, changes: &[Change]) {
+fn tell_changes(model: &mut Model, at: Timestamp, changes: &[Change]) {
     for event in changes::events(&model.fabric, at, changes) {
         let told = |target| was_told_rebooted(model, at, target);
         if event.text == changes::REBOOTED && event.target.as_ref().is_some_and(told) {

@@ -114,6 +114,11 @@ pub fn span(seconds: u64) -> String {
     }
 }
 
+/// A number of milliseconds: as they are below ten seconds, a span from there on.
+pub fn milliseconds(count: u64) -> String {
+    if count < 10_000 { format!("{count} ms") } else { span(count / 1000) }
+}
+
 /// How long something took: `0.4 ms`, `35 ms`, `2.10 s`.
 pub fn duration(duration: Duration) -> String {
     let milliseconds = duration.as_secs_f64() * 1000.0;
@@ -157,7 +162,7 @@ pub fn value(attribute: Attribute, value: &Value) -> String {
         (Unit::BitsPerSecond, Value::Count(count)) => bits_per_second(*count as f64),
         (Unit::Megahertz, Value::Count(count)) => format!("{count} MHz"),
         (Unit::Mebibytes, Value::Count(count)) => format!("{count} MiB"),
-        (Unit::Milliseconds, Value::Count(count)) => format!("{count} ms"),
+        (Unit::Milliseconds, Value::Count(count)) => milliseconds(*count),
         (Unit::Milliwatts, Value::Count(count)) => format!("{} W", plain(*count as f64 / 1000.0)),
         (Unit::Celsius, Value::Count(count)) => format!("{count} °C"),
         // The kernel's number for a function of which its firmware says nothing.

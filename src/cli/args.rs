@@ -39,7 +39,8 @@ pub struct Arguments {
 
 const TARGET_HELP: &str = "\
 TARGET is a name of the inventory, an OpenSSH alias, user@host[:port], `local` for this machine, or
-`offline:FILE` for what the script of `collector` or `snapshot --format json --out FILE` saved.
+`offline:FILE` for what the script of `collector` or `snapshot --format json --out FILE` saved;
+of a snapshot of several targets `offline:FILE#NAME` is one.
 A target that is named like a command is given after `--`: rdmascope -- doctor
 
 Exit status: 0 done; 1 findings, of `check` and `lint` from --fail-on on (failures and errors, unless

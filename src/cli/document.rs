@@ -9,6 +9,7 @@ use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 use super::text::{Row, rows, wrap};
 use crate::app::Problem;
+use crate::app::format::milliseconds;
 use crate::diagnose::since::may_be_secret;
 use crate::fabric::{
     Attribute, Entity, EntityId, Fabric, Observation, ObservationRef, Reading, State, TargetId, Text, Timestamp, Unit,
@@ -385,7 +386,7 @@ pub(super) fn quantity(attribute: Attribute, value: &Value) -> String {
         Unit::BitsPerSecond => scaled(*number, 1000, &["bit/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"]),
         Unit::Megahertz => format!("{number} MHz"),
         Unit::Mebibytes => format!("{number} MiB"),
-        Unit::Milliseconds => format!("{number} ms"),
+        Unit::Milliseconds => milliseconds(*number),
         Unit::Milliwatts => format!("{} W", *number as f64 / 1000.0),
         Unit::Celsius => format!("{number} °C"),
     }

@@ -14,7 +14,6 @@ pub mod join;
 mod keys;
 pub mod lint;
 pub mod myth;
-mod needles;
 pub mod path;
 pub mod qualify;
 pub mod remedy;

@@ -11,7 +11,7 @@ mod vm;
 
 use std::sync::LazyLock;
 
-use super::needles::Needles;
+use crate::probe::needles::Needles;
 pub(crate) use said::is_command;
 pub use said::{Context, Said};
 

@@ -9,6 +9,7 @@ pub mod esxi;
 pub mod linux;
 mod listing;
 pub mod logs;
+pub(crate) mod needles;
 pub mod privilege;
 mod rhythm;
 pub mod switch;

@@ -3,16 +3,19 @@
 //! where they stand; scripts and commands by what their options and variables mean.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use super::kind;
 use super::parts::{self, Line};
 use crate::diagnose::myth::is_command;
 use crate::probe::esxi::{MASK, masked, masked_commands, secret, without_annotations};
+use crate::probe::needles::Needles;
 
 /// The lines without secrets, as many as before and with the same numbers.
 pub(super) fn without_secrets<'a>(path: &str, lines: &'a [Line<'_>]) -> Vec<Line<'a>> {
-    let may_hold = |line: &str| secret(line) || line.contains("Snapshot ") || line.contains("snapshot");
-    let may_hold = lines.iter().any(|(_, line)| may_hold(line));
+    let groups: Vec<u64> = lines.iter().map(|(_, line)| WORDS.groups(line)).collect();
+    let named: Vec<bool> = lines.iter().map(|(_, line)| secret(line)).collect();
+    let may_hold = named.contains(&true) || groups.iter().any(|groups| groups >> SNAPSHOT & 1 == 1);
     let is_script = kind::script(path, lines).is_some();
     // A log of many megabytes is not copied for nothing.
     let is_copied = may_hold || is_script;
@@ -31,7 +34,7 @@ pub(super) fn without_secrets<'a>(path: &str, lines: &'a [Line<'_>]) -> Vec<Line
     shown.truncate(lines.len());
     if !is_script {
         notes(&mut shown);
-        commands(&mut shown);
+        commands(&mut shown, |at| named[at] || groups[at] >> COMMAND & 1 == 1);
     }
     let same = |raw: &'a str, shown: Cow<'_, str>| {
         if shown == raw { Cow::Borrowed(raw) } else { Cow::Owned(shown.into_owned()) }
@@ -59,12 +62,16 @@ fn notes(lines: &mut [Cow<'_, str>]) {
     }
 }
 
-/// Hides what commands give away: at a prompt or alone, in a log of a shell, in a copy of a script.
-fn commands(lines: &mut [Cow<'_, str>]) {
+/// Hides what commands give away: at a prompt or alone, in a log of a shell, in a copy of a script. `may_hold` tells of a
+/// line whether its words can be those of one, or of a secret.
+fn commands(lines: &mut [Cow<'_, str>], may_hold: impl Fn(usize) -> bool) {
     let mut at = 0;
     while at < lines.len() {
         let mut end = at + 1;
-        if holds_command(&lines[at]) {
+        let line = &*lines[at];
+        // Blanks of other alphabets part words too.
+        let is_looked_at = may_hold(at) || !line.is_ascii();
+        if begins_command(line) || is_looked_at && holds_command(line) {
             // It goes on behind a backslash.
             while end < lines.len() && lines[end - 1].ends_with('\\') {
                 end += 1;
@@ -77,7 +84,7 @@ fn commands(lines: &mut [Cow<'_, str>]) {
                     *line = Cow::Owned(shown.to_owned());
                 }
             }
-        } else if let Some(end) = said(&lines[at]).or_else(|| named(&lines[at])) {
+        } else if is_looked_at && let Some(end) = said(line).or_else(|| named(line)) {
             let shown = format!("{} {MASK}", &lines[at][..end]);
             lines[at] = Cow::Owned(shown);
         }
@@ -97,16 +104,28 @@ fn prompt_end(line: &str) -> usize {
 const GIVEN: [&str; 8] =
     ["sshpass ", "openssl ", "mysql ", "mariadb ", "ipmitool ", "smbclient ", "ldapsearch ", "7z "];
 
+/// Group of the words of notes at snapshots.
+const SNAPSHOT: u8 = 0;
+/// Group of the words without one of which a line holds no command.
+const COMMAND: u8 = 1;
+
+static WORDS: LazyLock<Needles> = LazyLock::new(|| {
+    let commands = GIVEN.into_iter().chain(["://", ".sh:", " -p", "\t-p", "private key-----"]);
+    Needles::new(commands.map(|word| (word, COMMAND)).chain([("snapshot", SNAPSHOT)]))
+});
+
+/// True for a line that is a command, or has one behind its prompt.
+fn begins_command(line: &str) -> bool {
+    let first = line.split_whitespace().next().unwrap_or_default();
+    is_command(first.trim_start_matches(['#', '$', '>'])) || parts::is_prompt(line)
+}
+
 /// True for a line in which options and addresses are those of a command.
 fn holds_command(line: &str) -> bool {
-    let mut words = line.split_whitespace();
-    let first = words.next().unwrap_or_default().trim_start_matches(['#', '$', '>']);
-    is_command(first)
-        || parts::is_prompt(line)
-        || (line.starts_with('/') && line.contains(".sh:"))
+    (line.starts_with('/') && line.contains(".sh:"))
         || (line.contains("://") && line.contains(['@', '?']))
         || GIVEN.iter().any(|command| line.contains(command))
-        || words.any(|word| word == "-p" || (word.starts_with('-') && secret(word)))
+        || line.split_whitespace().skip(1).any(|word| word == "-p" || (word.starts_with('-') && secret(word)))
         || (line.contains("passwd") && line.contains('|'))
         || line.contains("PRIVATE KEY-----")
 }

@@ -8,7 +8,7 @@ use super::Fact;
 use super::host::{of, words};
 use super::parts::Line;
 use crate::diagnose::finding::{Confidence, Evidence, Finding, Status};
-use crate::diagnose::needles::Needles;
+use crate::probe::needles::Needles;
 
 /// A name as a scanner or a person mistyped it: `vmrdmal` is vmrdma1, `vmnico` vmnic0.
 fn plain(name: &str) -> String {

@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 use super::guest;
 use super::parts::Line;
 use super::power_on::{self, is_failure};
+use super::tables::cut_row;
 use super::vmx_lines::{is_snapshot_key, is_together, is_vmx_key};
 use crate::diagnose::myth::is_command;
-use crate::diagnose::needles::Needles;
+use crate::probe::needles::Needles;
 use crate::probe::switch::SwitchSystem;
 
 /// What a text, or a part of it, is.
@@ -341,15 +342,19 @@ fn of_line(line: &str, before: Option<&str>) -> Option<Kind> {
     if lower.starts_with("unable to complete sysinfo operation") || lower.starts_with("unknown command or namespace") {
         return Some(Kind::Esxcli);
     }
-    if is_block_key(trimmed) {
+    if is_block_key(trimmed) || cut_row(trimmed).is_some() {
         return Some(Kind::Esxcli);
     }
     is_tool(trimmed.trim_start_matches(['#', '$', ' '])).then_some(Kind::Shell)
 }
 
-/// True for a command of a tool that the list of wrong advice knows. Some names of tools are words of English too: these
+/// True for a command of a tool that the list of wrong advice knows, or one that starts a job of MPI or a test. Some names of tools are words of English too: these
 /// have to be followed by what only a command has.
 pub(super) fn is_tool(command: &str) -> bool {
+    guest::is_command_line(command) || is_known_tool(command)
+}
+
+fn is_known_tool(command: &str) -> bool {
     let mut words = command.split_whitespace();
     let (Some(first), Some(second)) = (words.next(), words.next()) else { return false };
     let more = second.starts_with(['-', '/', '"', '\'', '$', '.']);

@@ -9,9 +9,9 @@ use super::power_on::{self, Failures};
 use super::squeezed::{self, number, squeezed};
 use super::{Explained, Kind, Value, kind, vmx};
 use crate::diagnose::finding::{Confidence, Finding, Status};
-use crate::diagnose::needles::Needles;
 use crate::fabric::State;
 use crate::probe::logs::{Severity, vmkernel};
+use crate::probe::needles::Needles;
 use crate::probe::vmx::Dictionary;
 
 /// Words of the messages that are told with their numbers.

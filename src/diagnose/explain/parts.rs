@@ -121,8 +121,8 @@ fn switch_prompt(line: &str) -> Option<(Option<String>, &str)> {
         return is_known(line).then_some((None, line));
     }
     // No further is looked: a line can hold thousands of prompts, and each of them asks.
-    let head = &line[..line.floor_char_boundary(LONGEST_SWITCH_PROMPT)];
-    let (name, command) = line.split_at(head.find(['#', '>'])?);
+    let mut head = line.bytes().take(LONGEST_SWITCH_PROMPT);
+    let (name, command) = line.split_at(head.position(|byte| matches!(byte, b'#' | b'>'))?);
     let command = command[1..].trim_start();
     let name = name.trim_end();
     let name = name.split_once(" [").filter(|(_, rest)| rest.ends_with([']', ')'])).map_or(name, |(name, _)| name);
@@ -139,7 +139,8 @@ fn prompt(line: &str) -> Option<(&str, Option<String>, &str)> {
     if let Some((host, command)) = switch_prompt(line) {
         return Some(("", host, command));
     }
-    if let Some((at, inside)) = bracket_prompt(line) {
+    let has_user = line.contains('@');
+    if has_user && let Some((at, inside)) = bracket_prompt(line) {
         let host = inside.split_once('@').map(|(_, host)| host.split([':', ' ']).next().unwrap_or_default().to_owned());
         let command = line[at + inside.len() + 2..].trim_start().trim_start_matches(['#', '$']).trim_start();
         return Some((&line[..at], host, command));
@@ -151,7 +152,7 @@ fn prompt(line: &str) -> Option<(&str, Option<String>, &str)> {
             return Some(("", None, command.trim_start()));
         }
     }
-    let named = ["# ", "$ "].into_iter().filter(|_| line.contains('@'));
+    let named = ["# ", "$ "].into_iter().filter(|_| has_user);
     for mark in named {
         if let Some((before, command)) = line.split_once(mark)
             && let Some((user, host)) = before.split_once('@')

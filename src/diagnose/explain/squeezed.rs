@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::diagnose::needles::Needles;
+use crate::probe::needles::Needles;
 
 /// So large is a piece, in bytes; a line that is longer makes one that is larger.
 const PIECE: usize = 1 << 16;

@@ -12,6 +12,7 @@ use crate::probe::esxi::table::{Table, is_rule};
 /// Reads what there is.
 pub(super) fn read(explained: &mut Explained, host: Option<&str>, part: &Part<'_>) {
     markdown(explained, part);
+    cut_rows(explained, host, part);
     let esxi =
         part.command.as_ref().is_none_or(|(_, command)| command.contains("cli ") || command.starts_with("esxcfg"));
     if !esxi {
@@ -142,6 +143,36 @@ fn block_facts(explained: &mut Explained, host: Option<&str>, part: &Part<'_>, t
     }
 }
 
+/// What a row of a table of flags says that was cut out without its titles: the ruleset for PVRDMA (`pvrdma  false`, newer
+/// hosts have more columns of flags behind), and modules of an RDMA adapter (`nmlx5_rdma  true  true`).
+pub(super) fn cut_row(line: &str) -> Option<(&str, &'static [&'static str], Vec<&str>)> {
+    const MOST_FLAGS: usize = 4;
+    let mut words = line.split_ascii_whitespace();
+    let name = words.next()?;
+    let flags: Vec<&str> = words.by_ref().take(MOST_FLAGS + 1).collect();
+    let are_flags = flags.len() <= MOST_FLAGS && flags.iter().all(|word| matches!(*word, "true" | "false"));
+    match (name, flags.len()) {
+        _ if !are_flags => None,
+        ("pvrdma", 1..) => Some((name, &["enabled"], flags)),
+        (_, 2) if name.starts_with("nmlx") || name == "vrdma" => Some((name, &["is-loaded", "is-enabled"], flags)),
+        _ => None,
+    }
+}
+
+/// Rows that were cut out of tables. Below titles the table itself is read.
+fn cut_rows(explained: &mut Explained, host: Option<&str>, part: &Part<'_>) {
+    if part.lines.iter().any(|(_, line)| is_rule(line)) {
+        return;
+    }
+    for (number, line) in part.lines.iter().take(super::MOST_LINES) {
+        let Some((name, titles, flags)) = cut_row(line) else { continue };
+        explained.is(super::Kind::Esxcli);
+        for (title, flag) in titles.iter().zip(flags) {
+            explained.fact(*number, &format!("{}.{title}", owner(host, name)), value(flag), None);
+        }
+    }
+}
+
 /// A table of advanced settings as reports print it: name, description, value, default, bounds.
 fn markdown(explained: &mut Explained, part: &Part<'_>) {
     for (number, line) in part.lines.iter() {
@@ -178,4 +209,27 @@ pub(super) fn kebab(title: &str) -> String {
     let words: Vec<String> =
         title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
     words.join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnose::explain::explain;
+
+    #[test]
+    fn a_row_without_its_titles_says_what_it_says() {
+        for (row, closed) in [
+            ("pvrdma                      false\n", true),
+            ("pvrdma  false  true  true\n", true),
+            ("pvrdma  true\n", false),
+        ] {
+            let said = explain("-", row.as_bytes());
+            assert!(said.is_recognised(), "{row}");
+            assert_eq!(said.findings.iter().any(|found| found.check == "host.pvrdma-ruleset-closed"), closed, "{row}");
+        }
+        let said = explain("-", b"nmlx5_rdma          false   true\n");
+        assert!(said.facts.iter().any(|fact| fact.name.as_str() == "nmlx5_rdma.is-loaded"), "{:?}", said.facts);
+        for none in ["pvrdma is false", "sshServer  true", "pvrdma", "nmlx5_core false"] {
+            assert!(!explain("-", none.as_bytes()).is_recognised(), "{none}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::sync::LazyLock;
 
-use crate::diagnose::needles::Needles;
+use crate::probe::needles::Needles;
 
 /// What the text says in which a line stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -192,27 +192,27 @@ pub(super) fn no(value: &str) -> bool {
 pub(crate) fn is_command(word: &str) -> bool {
     let word = word.rsplit('/').next().unwrap_or_default();
     word.starts_with("esxcfg-")
-        || [
-            "esxcli",
-            "localcli",
-            "vim-cmd",
-            "vmkload_mod",
-            "lspci",
-            "service",
-            "nvidia-smi",
-            "nvidia-smi-dcgm",
-            "dcgmi",
-            "ip",
-            "ethtool",
-            "echo",
-            "ls",
-            "cat",
-            "ibv_devinfo",
-            "rdma",
-            "modprobe",
-            "esxtop",
-        ]
-        .contains(&word)
+        || matches!(
+            word,
+            "esxcli"
+                | "localcli"
+                | "vim-cmd"
+                | "vmkload_mod"
+                | "lspci"
+                | "service"
+                | "nvidia-smi"
+                | "nvidia-smi-dcgm"
+                | "dcgmi"
+                | "ip"
+                | "ethtool"
+                | "echo"
+                | "ls"
+                | "cat"
+                | "ibv_devinfo"
+                | "rdma"
+                | "modprobe"
+                | "esxtop"
+        )
 }
 
 /// The line without a prompt before its command: `[root@esx:~] `, `~ # `, `# `, `$ `, `user@host:~$ `.

@@ -145,23 +145,28 @@ fn judge(explained: &mut Explained, name: &str, flags: &str, line: u32, raw: &st
     if is_made.iter().any(|begin| own.starts_with(begin)) || has("LOOPBACK") {
         return;
     }
-    let (title, cause) = if !has("UP") {
+    let up = format!("sudo ip link set {own} up");
+    let (title, cause, remedy, commands) = if !has("UP") {
         (
             format!("{name} is switched off"),
             "It has no flag UP: somebody, or the network service, took it down or never brought it up. A RoCE port over it stays DOWN as long.",
+            "Look, and bring it up if it is in use",
+            ["rdma link show", up.as_str()],
         )
     } else if has("NO-CARRIER") {
         (
             format!("{name} is switched on and has no link"),
             "NO-CARRIER: nothing answers on the other end. In a VM that is a virtual adapter that is not connected, or a port group whose uplinks are \
              down; on a passed-through card, its cable or the port of the switch. A RoCE port over it stays DOWN as long.",
+            "Look at what it is connected to: on the host, the adapter of the VM and the uplinks of its port group",
+            ["rdma link show", "esxcli network nic list"],
         )
     } else {
         return;
     };
     let finding = Finding::new("guest.netdev-up", Status::Info, Confidence::Proved, name, &title, cause)
         .decided_by("Whether an RDMA port is over it: rdma link show")
-        .helped_by("Look, and bring it up if it is in use", &["rdma link show", "sudo ip link set NAME up"], "");
+        .helped_by(remedy, &commands, "");
     explained.finding(finding.shown(line, raw));
 }
 

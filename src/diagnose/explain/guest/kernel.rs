@@ -9,8 +9,8 @@ use crate::diagnose::check::kernel;
 use crate::diagnose::explain::parts::Line;
 use crate::diagnose::explain::{Explained, Kind, MOST_EVIDENCE};
 use crate::diagnose::finding::{Confidence, Finding, Status};
-use crate::diagnose::needles::Needles;
 use crate::probe::linux::kernel_log::{self, MATTERS};
+use crate::probe::needles::Needles;
 
 static WORDS: LazyLock<Needles> = LazyLock::new(|| Needles::new(MATTERS.iter().map(|word| (*word, 0))));
 

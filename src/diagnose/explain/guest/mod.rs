@@ -8,6 +8,7 @@ mod gids;
 mod ibstat;
 mod ibv_devinfo;
 mod ip;
+mod job;
 mod journal;
 mod kernel;
 mod launch;
@@ -30,6 +31,7 @@ mod ucx;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+pub(super) use job::is_command_line;
 pub(super) use kernel::{is_stamped, log};
 
 use super::parts::{Line, Part, parts};
@@ -107,6 +109,7 @@ pub(super) fn read(explained: &mut Explained, lines: &[Line<'_>]) {
         ucx::read(explained, &output);
         open_mpi::read(explained, &output);
         nccl::read(explained, &output);
+        job::read(explained, &output, part.command.as_ref().map(|(line, _)| *line));
     }
     kernel::read(explained, &own);
     said::read(explained, &own);

@@ -8,7 +8,7 @@ use crate::diagnose::explain::parts::Line;
 use crate::diagnose::explain::squeezed::{self, squeezed};
 use crate::diagnose::explain::{Explained, Kind, MOST_EVIDENCE};
 use crate::diagnose::finding::{Confidence, Finding, Status};
-use crate::diagnose::needles::Needles;
+use crate::probe::needles::Needles;
 
 /// One message, or several that say the same.
 pub(super) struct Said {

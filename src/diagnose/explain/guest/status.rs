@@ -7,7 +7,7 @@ use crate::diagnose::explain::parts::Line;
 use crate::diagnose::explain::squeezed::{self, number, squeezed};
 use crate::diagnose::explain::{Explained, Kind, MOST_EVIDENCE};
 use crate::diagnose::finding::{Confidence, Finding, Status};
-use crate::diagnose::needles::Needles;
+use crate::probe::needles::Needles;
 
 /// Words before a status, and the kind of text that they are of.
 const WORDS: [(&str, Kind); 4] = [

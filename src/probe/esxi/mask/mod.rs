@@ -12,11 +12,13 @@ mod commands;
 mod tests;
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 pub use annotations::without_annotations;
 pub use collector::{FILTER_NAME, filter};
 pub use commands::{masked_commands, masked_files};
 
+use crate::probe::needles::Needles;
 use crate::probe::{ITEM, MORE, STATUS};
 
 /// What stands in the place of a secret.
@@ -47,6 +49,9 @@ const SECRET: &[&str] = &[
     // Notes of people: what they hold nobody knows, and passwords are often among it.
     "annotation",
 ];
+
+/// The same, looked for at once.
+static SECRETS: LazyLock<Needles> = LazyLock::new(|| Needles::new(SECRET.iter().map(|word| (word, 0))));
 
 /// Fields that name a setting in a dump, and fields that hold its value.
 const NAMES: &[&str] = &["key", "id", "name", "type"];
@@ -408,10 +413,18 @@ fn tokens(line: &str) -> impl Iterator<Item = (usize, &str)> {
 
 /// True for the name of a setting, an option or a variable whose value is hidden wherever it is kept or shown.
 pub fn secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    let is_note_of_snapshot =
-        || name.starts_with("snapshot") && (name.ends_with(".description") || name.ends_with(".displayname"));
-    SECRET.iter().any(|word| name.contains(word)) || is_note_of_snapshot()
+    SECRETS.groups(name) != 0 || is_note_of_snapshot(name)
+}
+
+/// True for the name of a snapshot's description or name in a list of them.
+fn is_note_of_snapshot(name: &str) -> bool {
+    const SNAPSHOT: &str = "snapshot";
+    let begins = name.get(..SNAPSHOT.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(SNAPSHOT));
+    let ends = |end: &str| {
+        let at = name.len().checked_sub(end.len()).filter(|at| name.is_char_boundary(*at));
+        at.is_some_and(|at| name[at..].eq_ignore_ascii_case(end))
+    };
+    begins && (ends(".description") || ends(".displayname"))
 }
 
 /// The place behind the colon of a name or a description in the tree that `snapshot.get` draws (`Snapshot Desciption`

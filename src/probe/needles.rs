@@ -13,8 +13,8 @@ const HASHES: usize = 1 << 15;
 pub(crate) struct Needles<G = u8> {
     /// Words in small letters, sorted by the hash of their first bytes.
     words: Vec<(usize, Vec<u8>, G)>,
-    /// Which hashes a word has.
-    heads: Vec<bool>,
+    /// Which hashes a word has, a bit for each: small enough to stay near the processor while several lists take turns.
+    heads: Box<[u64; HASHES / 64]>,
 }
 
 impl<G: Copy + Ord> Needles<G> {
@@ -26,9 +26,9 @@ impl<G: Copy + Ord> Needles<G> {
             .filter_map(|(word, group)| Some((word.get(..HEAD)?.iter().copied().fold(0, next), word, group)))
             .collect();
         words.sort();
-        let mut heads = vec![false; HASHES];
+        let mut heads = Box::new([0; HASHES / 64]);
         for (hash, ..) in &words {
-            heads[*hash] = true;
+            heads[hash / 64] |= 1 << (hash % 64);
         }
         Self { words, heads }
     }
@@ -38,7 +38,7 @@ impl<G: Copy + Ord> Needles<G> {
         let mut hash = 0;
         for (last, byte) in text.iter().enumerate() {
             hash = next(hash, *byte);
-            if !self.heads[hash] || last + 1 < HEAD {
+            if self.heads[hash / 64] >> (hash % 64) & 1 == 0 || last + 1 < HEAD {
                 continue;
             }
             let at = last + 1 - HEAD;

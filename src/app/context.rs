@@ -22,6 +22,8 @@ pub enum Context {
     Wizard,
     /// The *Events* panel has the focus.
     Events,
+    /// The *GPU* panel has the focus.
+    Gpu,
     /// The help overlay is open.
     Help,
     /// The evidence overlay is open.
@@ -51,7 +53,7 @@ pub enum Context {
 
 impl Context {
     /// All contexts.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Global,
         Self::Tree,
         Self::Path,
@@ -61,6 +63,7 @@ impl Context {
         Self::Live,
         Self::Wizard,
         Self::Events,
+        Self::Gpu,
         Self::Help,
         Self::Evidence,
         Self::Settings,
@@ -92,6 +95,7 @@ impl Context {
             | Self::Live
             | Self::Wizard
             | Self::Events
+            | Self::Gpu
             | Self::Replay => true,
             Self::Help
             | Self::Evidence
@@ -119,6 +123,7 @@ impl Context {
             Self::Live => "live",
             Self::Wizard => "wizard",
             Self::Events => "events",
+            Self::Gpu => "gpu",
             Self::Help => "help",
             Self::Evidence => "evidence",
             Self::Settings => "settings",

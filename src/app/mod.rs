@@ -14,6 +14,7 @@ pub mod events;
 pub mod evidence;
 pub mod filter;
 pub mod format;
+pub mod gpu;
 pub mod guest_link;
 pub mod healthy;
 pub mod host_binding;

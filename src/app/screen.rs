@@ -37,12 +37,14 @@ pub enum Panel {
     Wizard,
     /// What happened.
     Events,
+    /// GPUs: what holds each back, what it does, its links and its state.
+    Gpu,
 }
 
 impl Panel {
     /// All panels, by number.
-    pub const ALL: [Self; 7] =
-        [Self::Path, Self::Host, Self::Vm, Self::GuestLink, Self::Live, Self::Wizard, Self::Events];
+    pub const ALL: [Self; 8] =
+        [Self::Path, Self::Host, Self::Vm, Self::GuestLink, Self::Live, Self::Wizard, Self::Events, Self::Gpu];
 
     /// True for a panel of rows; see [`super::table`].
     pub fn has_rows(self) -> bool {
@@ -59,6 +61,7 @@ impl Panel {
             Self::Live => 5,
             Self::Wizard => 6,
             Self::Events => 8,
+            Self::Gpu => 9,
         }
     }
 
@@ -72,6 +75,7 @@ impl Panel {
             Self::Live => "Live",
             Self::Wizard => "Wizard",
             Self::Events => "Events",
+            Self::Gpu => "GPU",
         }
     }
 
@@ -85,6 +89,7 @@ impl Panel {
             Self::Live => Context::Live,
             Self::Wizard => Context::Wizard,
             Self::Events => Context::Events,
+            Self::Gpu => Context::Gpu,
         }
     }
 }
@@ -297,6 +302,9 @@ pub struct Screen {
     pub tree: TreeView,
     /// The *Guest link* panel.
     pub guest: RowsView,
+    /// The *GPU* panel.
+    #[serde(default)]
+    pub gpu: RowsView,
     /// The *Host binding* panel.
     #[serde(default)]
     pub host: HostView,
@@ -342,6 +350,7 @@ impl Screen {
             focus: Focus::Tree,
             tree: TreeView { selected: first.map(Node::Target), folded: BTreeSet::new() },
             guest: RowsView::default(),
+            gpu: RowsView::default(),
             host: HostView::default(),
             vm: RowsView::default(),
             path: PathView::default(),

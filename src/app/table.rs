@@ -5,7 +5,7 @@ use super::condition::Gravity;
 use super::model::Model;
 use super::screen::{Panel, RowsView, Screen};
 pub use super::selection::RowKey;
-use super::{guest_link, host_binding, path, vm_devices, wizard};
+use super::{gpu, guest_link, host_binding, path, vm_devices, wizard};
 use crate::fabric::{Attribute, EntityId, ObservationRef};
 
 /// Where a cell comes from.
@@ -75,6 +75,24 @@ impl Row {
     }
 }
 
+/// Names of the columns of a section whose cells stand below each other, each in full and in at most four letters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heading {
+    /// The title of the section.
+    pub section: String,
+    /// The names.
+    pub names: Vec<[String; 2]>,
+}
+
+/// Names of the columns of the panel that is shown, by section.
+pub fn headings(model: &Model) -> Vec<Heading> {
+    match model.screen.panel {
+        Panel::Gpu => gpu::headings(model),
+        _ if host_binding::shows_qualification(model) => host_binding::headings(model),
+        _ => Vec::new(),
+    }
+}
+
 /// Sections with the rows that the filter lets pass; one without rows is left out.
 pub fn sections(model: &Model, sections: Vec<(String, Vec<Row>)>) -> Vec<Row> {
     let mut rows = Vec::new();
@@ -98,6 +116,7 @@ pub fn rows(model: &Model) -> Option<Vec<Row>> {
         Panel::Host => Some(host_binding::rows(model)),
         Panel::Vm => Some(vm_devices::rows(model)),
         Panel::GuestLink => Some(guest_link::rows(model, target)),
+        Panel::Gpu => Some(gpu::rows(model, target)),
         Panel::Live | Panel::Events => None,
     }
 }
@@ -110,6 +129,7 @@ pub fn view(screen: &Screen) -> Option<&RowsView> {
         Panel::Host => Some(&screen.host.rows),
         Panel::Vm => Some(&screen.vm),
         Panel::GuestLink => Some(&screen.guest),
+        Panel::Gpu => Some(&screen.gpu),
         Panel::Live | Panel::Events => None,
     }
 }
@@ -122,6 +142,7 @@ pub fn view_mut(screen: &mut Screen) -> Option<&mut RowsView> {
         Panel::Host => Some(&mut screen.host.rows),
         Panel::Vm => Some(&mut screen.vm),
         Panel::GuestLink => Some(&mut screen.guest),
+        Panel::Gpu => Some(&mut screen.gpu),
         Panel::Live | Panel::Events => None,
     }
 }

@@ -107,6 +107,7 @@ fn action_of(panel: Panel) -> &'static str {
         Panel::Live => "panel-live",
         Panel::Wizard => "panel-wizard",
         Panel::Events => "panel-events",
+        Panel::Gpu => "panel-gpu",
     }
 }
 

@@ -64,6 +64,7 @@ pub const ALL: &[&Action] = &[
     &panels::LIVE,
     &panels::WIZARD,
     &panels::EVENTS,
+    &panels::GPU,
     &panels::OTHER_END,
     &change::FIX,
     &change::NEXT_REMEDY,
@@ -455,7 +456,13 @@ fn place_hints(model: &Model) -> &'static [&'static Action] {
             &copy::COPY,
             &targets::READ_NOW,
         ],
-        Context::Global | Context::Tree | Context::Vm | Context::Guest | Context::Events | Context::Replay => &[
+        Context::Global
+        | Context::Tree
+        | Context::Vm
+        | Context::Guest
+        | Context::Events
+        | Context::Gpu
+        | Context::Replay => &[
             &overlay::HELP,
             &leave::QUIT,
             &palette::PALETTE,

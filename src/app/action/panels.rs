@@ -65,6 +65,13 @@ pub(super) const EVENTS: Action = Action {
     run: |model| show(model, Panel::Events),
 };
 
+pub(super) const GPU: Action = Action {
+    name: "panel-gpu",
+    hint: "GPU",
+    description: "Show the GPUs: what holds each back, its use, memory, power, PCIe and NVLink, MIG, processes and state",
+    run: |model| show(model, Panel::Gpu),
+};
+
 pub(super) const NEXT_FOCUS: Action = Action {
     name: "next-focus",
     hint: "focus",

@@ -18,7 +18,7 @@ use super::versions;
 use crate::fabric::{Attribute, Entity, EntityId, State, TargetId, Timestamp, Value};
 
 pub use compare::{Difference, differences};
-pub use qualify::{Heading, gravest, headings, sentence};
+pub use qualify::{gravest, headings, sentence};
 
 /// After how many seconds the age of a section is worth telling: twice the slowest pace.
 const OLD_SECONDS: i64 = 600;

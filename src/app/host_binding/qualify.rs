@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::super::condition::Gravity;
 use super::super::diagnosis::{self, Diagnosed, shown};
 use super::super::model::Model;
-use super::super::table::{Cell, Row, RowKey};
+use super::super::table::{Cell, Heading, Row, RowKey};
 use super::hosts;
 use crate::diagnose::check::{Exhibit, Lack};
 use crate::diagnose::finding::Status;
@@ -22,15 +22,6 @@ const HOSTS_UNUSED: &str = "Hosts (no VM with a PVRDMA adapter is known: what th
 const VMS: &str = "RDMA of each VM on each host";
 /// The title above what only vCenter knows.
 const DECLARED: &str = "Not observable over SSH, or declared";
-
-/// Names of the columns of a section, each in full and in at most four letters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Heading {
-    /// The title of the section.
-    pub section: String,
-    /// The names.
-    pub names: Vec<[String; 2]>,
-}
 
 /// A row with what is behind each of its cells.
 struct Told {

@@ -81,9 +81,9 @@ pub fn selected(model: &Model) -> About {
             },
             None => of_tree(),
         },
-        Panel::Host | Panel::Vm | Panel::GuestLink => {
+        Panel::Host | Panel::Vm | Panel::GuestLink | Panel::Gpu => {
             let host = || host_binding::selected_host(model).cloned();
-            let shown = if model.screen.panel == Panel::GuestLink { None } else { host() };
+            let shown = if matches!(model.screen.panel, Panel::GuestLink | Panel::Gpu) { None } else { host() };
             let Some(target) = shown.or_else(|| model.selected_target().cloned()) else { return of_tree() };
             let row = table::selected(model).map(|(row, _)| row.key);
             match row {

@@ -94,6 +94,7 @@ fn heading(context: Context) -> &'static str {
         Context::Live => "In Live",
         Context::Wizard => "In Wizard",
         Context::Events => "In Events",
+        Context::Gpu => "In GPU",
         Context::Help => "In this list",
         Context::Evidence => "In the evidence",
         Context::Settings => "In the settings",

@@ -16,7 +16,7 @@ use crate::app::path::FIRST_BROKEN;
 use crate::app::pointer::Pointed;
 use crate::app::screen::{Focus, HostMode, Panel};
 use crate::app::table::{self, Row};
-use crate::app::{guest_link, host_binding, path, vm_devices, wizard};
+use crate::app::{gpu, guest_link, host_binding, path, vm_devices, wizard};
 use crate::diagnose::finding::Status;
 use crate::fabric::TargetId;
 
@@ -202,6 +202,7 @@ fn nothing(model: &Model, selected: &TargetId) -> String {
     let is_switch = guest_link::is_switch(model, selected);
     match model.screen.panel {
         Panel::Host | Panel::Vm if is_switch => "this is a switch: its ports stand in Guest (4)".to_owned(),
+        Panel::Gpu => gpu::why_none(model, selected),
         Panel::GuestLink if is_host => {
             "this is an ESXi host: what it binds stands in Host (2), its VMs in VM (3)".to_owned()
         }
@@ -255,19 +256,16 @@ struct Table {
 
 impl Tables {
     fn of(model: &Model, rows: &[Row], room: usize) -> Self {
-        if !host_binding::shows_qualification(model) {
-            return Self(Vec::new());
-        }
         let below = |title: &str| -> Vec<&Row> {
             let from = rows.iter().skip_while(|row| !row.is_section() || row.label != title).skip(1);
             from.take_while(|row| !row.is_section()).collect()
         };
-        let of = |heading: host_binding::Heading| {
+        let of = |heading: table::Heading| {
             let (columns, shown) = Columns::fitting(&heading.names, &below(&heading.section), room);
             let names = heading.names.into_iter().map(|[name, _]| name).collect();
             Table { section: heading.section, names, shown, columns }
         };
-        Self(host_binding::headings(model).into_iter().map(of).collect())
+        Self(table::headings(model).into_iter().map(of).collect())
     }
 
     fn under(&self, section: &str) -> Option<&Table> {

@@ -241,7 +241,9 @@ async fn over(
         incomplete =
             Some(again::read_once(incomplete, &not_again, until.is_some_and(|until| until.at <= Instant::now())));
     }
-    let place = |report: &Report| probes.iter().position(|probe| probe.name == report.probe.as_str());
+    // What no probe read, such as GPUs by NVML, comes behind them.
+    let place =
+        |report: &Report| probes.iter().position(|probe| probe.name == report.probe.as_str()).unwrap_or(probes.len());
     reports.sort_by_key(place);
     again.sort_by_key(place);
     Collected { target, system, reached: Ok(via), incomplete, reports, again, clock }

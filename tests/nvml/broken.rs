@@ -51,7 +51,7 @@ const CALLS: &[&str] = &[
     "nvmlDeviceRegisterEvents",
 ];
 
-/// Structures and texts, which a driver may fill to their half or leave empty.
+/// Structures and texts, which a driver may fill in part or leave empty.
 const FILLED: &[&str] = &[
     "nvmlSystemGetDriverVersion",
     "nvmlSystemGetCudaDriverVersion_v2",
@@ -133,7 +133,7 @@ async fn a_call_that_fails_takes_only_its_own_value() {
 }
 
 #[tokio::test]
-async fn a_structure_that_is_filled_to_its_half_gives_no_zeroes() {
+async fn a_structure_that_is_filled_in_part_gives_no_zeroes() {
     let sound = StandIn::new(LINES).read().await;
     for call in FILLED {
         let broken = with(call, "short").await;

@@ -37,30 +37,32 @@ impl Watched {
         Self { stand_in, messages, cancelled, following }
     }
 
-    async fn next(&mut self) -> Message {
-        timeout(SOON, self.messages.recv()).await.expect("it goes on").expect("it lives")
-    }
-
     /// The next row that is as it is wanted.
     async fn row(&mut self, mut wanted: impl FnMut(&Measured) -> bool) -> Measured {
-        loop {
-            if let Message::Measured(row) = self.next().await
-                && wanted(&row)
-            {
-                return *row;
+        let found = async {
+            loop {
+                if let Message::Measured(row) = self.messages.recv().await.expect("it lives")
+                    && wanted(&row)
+                {
+                    return *row;
+                }
             }
-        }
+        };
+        timeout(SOON, found).await.expect("such a row comes")
     }
 
     /// The next event that is as it is wanted.
     async fn notice(&mut self, mut wanted: impl FnMut(&str) -> bool) -> (Severity, String) {
-        loop {
-            if let Message::Notice { severity, text, .. } = self.next().await
-                && wanted(&text)
-            {
-                return (severity, text.to_string());
+        let found = async {
+            loop {
+                if let Message::Notice { severity, text, .. } = self.messages.recv().await.expect("it lives")
+                    && wanted(&text)
+                {
+                    return (severity, text.to_string());
+                }
             }
-        }
+        };
+        timeout(SOON, found).await.expect("it is told")
     }
 }
 

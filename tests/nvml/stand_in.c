@@ -14,13 +14,14 @@
  *   call NAME MODE    what this call does, `*` for all but those that open and close the library
  *   gpu N MODE        what all calls for this GPU do
  *
- * MODE is the number of an NVML error, `short` (a structure is filled to its half, as by an older driver), or `hang` (the
+ * MODE is the number of an NVML error, `short` (only the beginning of a structure is filled, as by an older driver; texts are empty), or `hang` (the
  * call does not return while the file says so). A call that is not named works.
  */
 #define _GNU_SOURCE
 #include "nvml_layout.h"
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +48,7 @@ typedef struct {
 
 static settings now;
 static struct timespec read_at;
-static off_t read_size = -1;
+static ino_t read_file;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* A handle points at its number: GPU, or GPU and instance. */
@@ -67,11 +68,12 @@ static void refresh(void)
     struct stat state;
     if (!path[0] && dladdr((void *)refresh, &info)) snprintf(path, sizeof path, "%s.conf", info.dli_fname);
     if (stat(path, &state)) return;
-    if (state.st_size == read_size && state.st_mtim.tv_sec == read_at.tv_sec && state.st_mtim.tv_nsec == read_at.tv_nsec) return;
+    /* Each version is a new file: times are too coarse for two of them in one moment. */
+    if (state.st_ino == read_file && state.st_mtim.tv_sec == read_at.tv_sec && state.st_mtim.tv_nsec == read_at.tv_nsec) return;
     FILE *file = fopen(path, "r");
     if (!file) return;
     read_at = state.st_mtim;
-    read_size = state.st_size;
+    read_file = state.st_ino;
     settings next = {.gpus = 1, .busy = 87, .xid_gpu = -1, .driver = "535.129.03"};
     char line[256], word[64], mode[64];
     int gpu, number;
@@ -132,10 +134,12 @@ static int instance_of(void *device) { return ((int *)device)[1]; }
     int mode = asked(__func__, gpu_of(device));          \
     if (mode > 0) return mode
 
-/* Fills an answer, or half of it. */
-static int fill(void *out, const void *whole, size_t size, int mode)
+/* Fills an answer, or only what stands before one of its members, as a driver does that knows a shorter structure. */
+#define FILL(out, whole, member) fill(out, &(whole), mode == SHORT ? offsetof(__typeof__(whole), member) : sizeof(whole))
+
+static int fill(void *out, const void *whole, size_t size)
 {
-    memcpy(out, whole, mode == SHORT ? size / 2 : size);
+    memcpy(out, whole, size);
     return SUCCESS;
 }
 
@@ -209,7 +213,7 @@ PUBLIC int nvmlDeviceGetPciInfo_v3(void *device, pci_info *out)
     pci_info whole = {.domain = 0, .bus = 0x0b + (unsigned)gpu, .device = 0, .pci_device_id = 0x20b010de, .pci_subsystem_id = 0x144e10de};
     snprintf(whole.bus_id_legacy, sizeof whole.bus_id_legacy, "0000:%02X:00.0", whole.bus);
     snprintf(whole.bus_id, sizeof whole.bus_id, "00000000:%02X:00.0", whole.bus);
-    return fill(out, &whole, sizeof whole, mode);
+    return FILL(out, whole, bus_id);
 }
 
 PUBLIC int nvmlDeviceGetUUID(void *device, char *out, unsigned room)
@@ -242,14 +246,14 @@ PUBLIC int nvmlDeviceGetMemoryInfo_v2(void *device, memory_v2 *out)
     if (out->version != STRUCTURE_VERSION(memory_v2, 2)) return ERROR_ARGUMENT_VERSION_MISMATCH;
     unsigned long long part = instance_of(device) < 0 ? 1 : 8, mebibyte = 1024 * 1024;
     memory_v2 whole = {out->version, 40960 * mebibyte / part, 512 * mebibyte / part, 9446 * mebibyte / part, 31002 * mebibyte / part};
-    return fill(out, &whole, sizeof whole, mode);
+    return FILL(out, whole, free);
 }
 
 PUBLIC int nvmlDeviceGetBAR1MemoryInfo(void *device, bar1_memory *out)
 {
     ASK(device);
     bar1_memory whole = {65536ull << 20, 65535ull << 20, 1ull << 20};
-    return fill(out, &whole, sizeof whole, mode);
+    return FILL(out, whole, free);
 }
 
 PUBLIC int nvmlDeviceGetUtilizationRates(void *device, utilization *out)
@@ -257,7 +261,7 @@ PUBLIC int nvmlDeviceGetUtilizationRates(void *device, utilization *out)
     ASK(device);
     if (now.instances[gpu_of(device)]) return ERROR_NOT_SUPPORTED;
     utilization whole = {(unsigned)now.busy, 41};
-    return fill(out, &whole, sizeof whole, mode);
+    return FILL(out, whole, memory);
 }
 
 NUMBER(nvmlDeviceGetVirtualizationMode, 1)
@@ -376,8 +380,8 @@ PUBLIC int nvmlDeviceGetFieldValues(void *device, int count, field_value *out)
         case 230: one.value.as_unsigned = 1; break; /* reset the GPU */
         default: one.result = ERROR_NOT_SUPPORTED;
         }
-        /* A driver that fills only a half leaves type and value as they were: the double 0.0. */
-        fill(&out[i], &one, sizeof one, mode);
+        /* A driver that fills less leaves type and value as they were: the double 0.0. */
+        FILL(&out[i], one, value_type);
     }
     return SUCCESS;
 }
@@ -403,7 +407,7 @@ PUBLIC int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count
     *count = 2;
     if (room < 2) return ERROR_INSUFFICIENT_SIZE;
     process_info all[2] = {{4711, 30000ull << 20, ~0u, ~0u}, {4712, ~0ull, ~0u, ~0u}};
-    for (int i = 0; i < 2; i++) fill(&out[i], &all[i], sizeof all[i], mode);
+    for (int i = 0; i < 2; i++) FILL(&out[i], all[i], used_memory);
     return SUCCESS;
 }
 
@@ -420,7 +424,7 @@ PUBLIC int nvmlGpmQueryDeviceSupport(void *device, gpm_support *out)
 {
     ASK(device);
     gpm_support whole = {out->version, (unsigned)now.gpm};
-    return fill(out, &whole, sizeof whole, mode);
+    return FILL(out, whole, is_supported);
 }
 
 PUBLIC int nvmlGpmSampleAlloc(void **out)

@@ -1,6 +1,7 @@
 //! Builds the stand-in and gives each test one of its own, with the file that drives it.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 use rdmascope::collect::nvml::{self, Settings};
 use rdmascope::fabric::{Attribute, Entity, Fact, Report, State, TargetId, Text, Value};
-use tempfile::TempDir;
+use tempfile::{NamedTempFile, TempDir};
 
 /// The folder of the sources.
 pub fn sources() -> PathBuf {
@@ -50,9 +51,10 @@ impl StandIn {
     /// What it does from now on.
     pub fn say(&self, lines: &str) {
         // In one step, so that no half of it is read.
-        let (new, last) = (self.folder.path().join("new"), self.folder.path().join("libnvidia-ml.so.1.conf"));
-        fs::write(&new, lines).expect("written");
-        fs::rename(&new, &last).expect("renamed");
+        let mut new = NamedTempFile::new_in(self.folder.path()).expect("a file");
+        new.write_all(lines.as_bytes()).expect("written");
+        // The one before is there until then, so no two versions have the same number on the disk.
+        new.persist(self.folder.path().join("libnvidia-ml.so.1.conf")).expect("renamed");
     }
 
     /// Where it is.

@@ -70,8 +70,10 @@ impl<'nvml> Instances<'nvml> {
             };
             let entity = Entity::MigInstance { gpu: gpu.clone(), instance, compute };
             page.state(&entity, Attribute::MigUuid, &format!("nvmlDeviceGetUUID, MIG {index}"), &uuid);
-            let name = answer::of(device.name());
-            let profile = name.and_then(|name| profile(&name).map(Value::from).ok_or(Refusal::Nothing));
+            let name = answer::of(device.name()).and_then(|name| filled(&name));
+            let profile = name.and_then(|name| {
+                name.as_text().and_then(|name| profile(name.as_str())).map(Value::from).ok_or(Refusal::Nothing)
+            });
             page.state(&entity, Attribute::MigProfile, &format!("nvmlDeviceGetName, MIG {index}"), &profile);
             let total = memory(&device).map(|memory| Value::Count(memory.total));
             page.state(&entity, Attribute::GpuMemory, &format!("nvmlDeviceGetMemoryInfo_v2, MIG {index}"), &total);

@@ -14,6 +14,7 @@ pub mod lanes;
 pub mod lines;
 pub mod link;
 pub mod lists;
+pub mod nvml;
 pub mod outlet;
 pub mod poller;
 pub mod privilege;

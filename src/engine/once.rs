@@ -16,10 +16,14 @@ use crate::app::Problem;
 use crate::collect::connectors::{LocalConnector, SshConnector};
 use crate::collect::kind;
 use crate::collect::link::{BatchError, Connector, Link as _};
+use crate::collect::nvml;
 use crate::collect::rounds::{self, Sequence};
 use crate::collect::setback;
 use crate::fabric::{Outcome, Report, TargetId, Text};
 use crate::probe::switch::SwitchSystem;
+
+/// How long the driver of GPUs may take for its one answer; without persistence mode it first has to be loaded.
+const GPUS_WITHIN: Duration = Duration::from_secs(20);
 
 /// How many targets are read at once.
 const AT_ONCE: usize = 64;
@@ -186,6 +190,11 @@ async fn over(
         kind::System::Linux => (System::Linux, &*options.probes),
     };
     let via = link.described();
+    let gpus = is_local.then(|| {
+        let within = until.map_or(GPUS_WITHIN, |until| (until.at - Instant::now()).min(GPUS_WITHIN));
+        let settings = nvml::Settings::new(options.period, options.gpu_library.clone());
+        tokio::spawn(nvml::read_once(target.clone(), settings, within))
+    });
     let sequence = Sequence::default();
     let look = Look::of(&link, &target, &sequence, probes);
     // What a host does meanwhile costs nothing there; elsewhere a second look would only make the first one longer.
@@ -194,6 +203,9 @@ async fn over(
         None => look.at_all(options.again, meanwhile, std::future::pending()).await,
         Some(until) => look.at_all(options.again, meanwhile, sleep_until(until.at)).await,
     };
+    if let Some(gpus) = gpus {
+        reports.extend(gpus.await.ok().flatten());
+    }
     reports.extend(link.news(&target, &sequence).into_iter().filter_map(|news| news.report));
     let unread: Vec<&str> = probes
         .iter()
@@ -229,7 +241,9 @@ async fn over(
         incomplete =
             Some(again::read_once(incomplete, &not_again, until.is_some_and(|until| until.at <= Instant::now())));
     }
-    let place = |report: &Report| probes.iter().position(|probe| probe.name == report.probe.as_str());
+    // What no probe read, such as GPUs by NVML, comes behind them.
+    let place =
+        |report: &Report| probes.iter().position(|probe| probe.name == report.probe.as_str()).unwrap_or(probes.len());
     reports.sort_by_key(place);
     again.sort_by_key(place);
     Collected { target, system, reached: Ok(via), incomplete, reports, again, clock }

@@ -1,5 +1,6 @@
 //! What the engine is asked to collect from.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use crate::app::Problem;
 use crate::collect::connectors::Resolve;
 use crate::collect::kind::System;
+use crate::collect::nvml;
 use crate::collect::standing::Sparing;
 use crate::fabric::TargetId;
 use crate::probe::privilege::Become;
@@ -70,6 +72,8 @@ pub struct Options {
     pub again: Option<Duration>,
     /// Likewise: after so long reading ends, whatever was not read by then.
     pub within: Option<Duration>,
+    /// The library that reads the GPUs of this machine, if not the driver's own.
+    pub gpu_library: Option<OsString>,
 }
 
 impl Options {
@@ -90,6 +94,7 @@ impl Default for Options {
             audit: None,
             again: None,
             within: None,
+            gpu_library: nvml::named_library(),
         }
     }
 }

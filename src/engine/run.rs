@@ -19,6 +19,7 @@ use crate::collect;
 use crate::collect::change::Request;
 use crate::collect::connectors::{LocalConnector, SshConnector};
 use crate::collect::link::Connector;
+use crate::collect::nvml;
 use crate::collect::poller::{self, Command, Poller};
 use crate::collect::transport::Call;
 use crate::fabric::{TargetId, Timestamp};
@@ -117,10 +118,14 @@ impl EngineHandle {
                 self.tasks.spawn_on(showing, on);
                 self.followed().insert(id, Followed { commands: sender, requests: None, cancelled });
             }
-            Way::Local => self.poll(on, id, LocalConnector::new(by)),
+            Way::Local => {
+                let cancelled = self.poll(on, id.clone(), LocalConnector::new(by));
+                let settings = nvml::Settings::new(self.options.period, self.options.gpu_library.clone());
+                self.tasks.spawn_on(nvml::follow(id, settings, self.messages.clone(), cancelled), on);
+            }
             Way::Ssh { resolve, known } => {
                 let connector = SshConnector::new(id.clone(), resolve, Some(self.asker.clone()), known, by);
-                self.poll(on, id, connector);
+                let _ = self.poll(on, id, connector);
             }
         }
     }
@@ -136,7 +141,8 @@ impl EngineHandle {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn poll<C: Connector>(&self, on: &tokio::runtime::Handle, id: TargetId, connector: C) {
+    /// Starts its poller; what is cancelled when it is closed.
+    fn poll<C: Connector>(&self, on: &tokio::runtime::Handle, id: TargetId, connector: C) -> CancellationToken {
         let (sender, commands) = mpsc::channel(WAITING_COMMANDS);
         let cancelled = self.cancelled.child_token();
         let Options { probes, esxi, period, sparing, .. } = self.options.clone();
@@ -144,7 +150,9 @@ impl EngineHandle {
         let poller = Poller::new(id.clone(), connector, options, self.messages.clone(), commands, cancelled.clone());
         let (requests, received) = mpsc::channel(collect::change::WAITING);
         self.tasks.spawn_on(poller.serving(received).run(), on);
-        self.followed().insert(id, Followed { commands: sender, requests: Some(requests), cancelled });
+        let following = Followed { commands: sender, requests: Some(requests), cancelled: cancelled.clone() };
+        self.followed().insert(id, following);
+        cancelled
     }
 
     /// Does what `update` asked for, as far as it concerns targets; true if it did. The screen's own effects are not

@@ -9,7 +9,7 @@ mod gids;
 #[cfg(test)]
 pub(super) mod guest_testing;
 pub mod kernel_log;
-mod kernel_meaning;
+pub(crate) mod kernel_meaning;
 mod limits;
 mod memory;
 mod modules;

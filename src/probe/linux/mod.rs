@@ -71,4 +71,7 @@ pub const PROBES: &[Probe] = &[
     services::PROBE,
     ssh_trust::PROBE,
     peer_memory::PROBE,
+    super::gpu::states::PROBE,
+    super::gpu::processes::PROBE,
+    super::gpu::layout::PROBE,
 ];

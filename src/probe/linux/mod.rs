@@ -7,7 +7,7 @@ mod environment;
 mod files;
 mod gids;
 #[cfg(test)]
-pub(super) mod guest_testing;
+pub(crate) mod guest_testing;
 pub mod kernel_log;
 mod kernel_meaning;
 mod limits;

@@ -22,7 +22,7 @@ use crate::probe::gpu::stream::{Event, SOURCE, StreamParser, block};
 const READY_DEADLINE: Duration = Duration::from_secs(60);
 
 /// A stream that says nothing for so long is made anew.
-const SILENCE: Duration = Duration::from_secs(15);
+const SILENCE: Duration = Duration::from_secs(10);
 
 /// What comes between two rows is no more than this.
 const MOST_BETWEEN_ROWS: usize = 1 << 20;
@@ -49,23 +49,14 @@ enum End {
 }
 
 /// Rows of GPUs for as long as the connection lives.
-pub async fn run<L: Link>(
-    link: &L,
-    outlet: &Outlet,
-    sequence: &Sequence,
-    turns: &Turns,
-    delivered: &Delivered,
-) -> ! {
+pub async fn run<L: Link>(link: &L, outlet: &Outlet, sequence: &Sequence, turns: &Turns, delivered: &Delivered) -> ! {
     let mut backoff = Backoff::default();
     let mut told = None;
     loop {
         delivered.gpus_found().await;
         let began = Instant::now();
-        let (end, had_rows) = if turns.is_serial() {
-            (End::Serial, false)
-        } else {
-            stream(link, outlet, sequence, turns).await
-        };
+        let (end, had_rows) =
+            if turns.is_serial() { (End::Serial, false) } else { stream(link, outlet, sequence, turns).await };
         backoff.was_up_for(began.elapsed());
         if had_rows {
             // Curves end here instead of going on as they were.
@@ -78,9 +69,9 @@ pub async fn run<L: Link>(
                 outlet.notice(Severity::Warning, text).await;
                 std::future::pending().await
             }
-            End::Refused(why) => {
-                Text::new(&format!("the stream of GPUs got no channel ({why}): they are read every 30 s, and have no curves"))
-            }
+            End::Refused(why) => Text::new(&format!(
+                "the stream of GPUs got no channel ({why}): they are read every 30 s, and have no curves"
+            )),
             End::Nothing(why) => {
                 delivered.gpus_lost();
                 Text::new(&format!("the stream of GPUs ended: {why}"))

@@ -19,8 +19,8 @@ use super::standing::Standing;
 use super::turns::Turns;
 use super::work::Work;
 use crate::app::Severity;
-use crate::fabric::{Report, SourceId, Text};
 use crate::fabric::Attribute;
+use crate::fabric::{Report, SourceId, Text};
 use crate::probe::{Probe, gpu};
 
 /// A channel that was closed just now may still count on the target: how often and how long to wait for it.

@@ -1,7 +1,7 @@
 //! What can go wrong inside a guest: with its modules, its software and what its logins are given.
 
-use super::{gpus, machines};
 use super::state::{Family, Loaded, State};
+use super::{gpus, machines};
 use crate::lab::machine::GuestTrouble;
 
 /// Begins or ends a trouble.

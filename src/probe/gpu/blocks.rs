@@ -20,8 +20,7 @@ impl Line<'_> {
 
     /// True if it stands in this block.
     pub fn is_below(&self, block: &[&str]) -> bool {
-        self.way.len() > block.len()
-            && self.way.iter().zip(block).all(|(one, other)| one.eq_ignore_ascii_case(other))
+        self.way.len() > block.len() && self.way.iter().zip(block).all(|(one, other)| one.eq_ignore_ascii_case(other))
     }
 }
 

@@ -59,7 +59,8 @@ pub fn address(text: &str) -> Option<Text> {
 /// The number at the start of a value, and the unit behind it: `250.00 W`, `16x`, `26.562 GB/s`.
 pub fn amount(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
-    let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != '-').unwrap_or(text.len());
+    let end =
+        text.find(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != '-').unwrap_or(text.len());
     let number: f64 = text[..end].parse().ok()?;
     number.is_finite().then(|| (number, text[end..].trim()))
 }

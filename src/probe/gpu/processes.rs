@@ -44,7 +44,8 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     for (number, line) in lines {
         let row = cells(line);
         let of = |place: Option<usize>| place.and_then(|place| row.get(place)).copied();
-        let (Some(gpu), Some(Ok(process))) = (of(Some(bus)).and_then(address), of(Some(pid)).map(str::parse::<u32>)) else {
+        let (Some(gpu), Some(Ok(process))) = (of(Some(bus)).and_then(address), of(Some(pid)).map(str::parse::<u32>))
+        else {
             continue;
         };
         let entity = Entity::GpuProcess { gpu, process };

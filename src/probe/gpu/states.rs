@@ -61,7 +61,8 @@ fn version(driver: &Observation, facts: &mut Vec<Fact>) -> bool {
         let Some((_, text)) = line.split_once("NVRM version:") else { continue };
         is_loaded = true;
         let is_version = |word: &&str| {
-            word.contains('.') && word.split('.').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
+            word.contains('.')
+                && word.split('.').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
         };
         if let Some(version) = text.split_whitespace().find(is_version) {
             facts.push(driver.known(Entity::Guest, Attribute::NvidiaDriver, version, number));
@@ -88,7 +89,9 @@ fn trouble(query: &Observation, is_loaded: bool) -> Option<State<Value>> {
         (Outcome::Exit(0), Some(_)) => None,
         (Outcome::Exit(0), None) => Some(State::Failed(Text::new("nvidia-smi said nothing"))),
         (_, Some(line)) => Some(State::Failed(Text::new(line))),
-        (outcome, None) => Some(State::Failed(Text::new(&format!("nvidia-smi ended with {outcome:?} and said nothing")))),
+        (outcome, None) => {
+            Some(State::Failed(Text::new(&format!("nvidia-smi ended with {outcome:?} and said nothing"))))
+        }
     }
 }
 
@@ -250,9 +253,8 @@ fn reasons(device: &Device<'_>) -> Option<(State<Value>, u32)> {
         ("HW Power Brake Slowdown", "power brake"),
         ("Display Clock Setting", "display"),
     ];
-    let is_reason = |line: &&Line<'_>| {
-        line.is_below(&["Clocks Throttle Reasons"]) || line.is_below(&["Clocks Event Reasons"])
-    };
+    let is_reason =
+        |line: &&Line<'_>| line.is_below(&["Clocks Throttle Reasons"]) || line.is_below(&["Clocks Event Reasons"]);
     let lines: Vec<&Line<'_>> = device.lines.iter().filter(is_reason).collect();
     let first = lines.first()?;
     let active: Vec<&&Line<'_>> = lines.iter().filter(|line| cells::flag(line.value) == Some(true)).collect();

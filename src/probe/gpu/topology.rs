@@ -18,7 +18,9 @@ pub(super) fn read(observation: &Observation) -> Vec<Fact> {
             titles.clear();
         } else if is_legend {
             // "  NIC0: mlx5_0"
-            let Some((name, device)) = line.trim().split_once(": ").filter(|(name, _)| is_device(name)) else { continue };
+            let Some((name, device)) = line.trim().split_once(": ").filter(|(name, _)| is_device(name)) else {
+                continue;
+            };
             facts.push(observation.known(own(name), Attribute::TopologyDevice, device.trim(), number));
         } else if titles.is_empty() && line.contains("GPU0") && line.starts_with(['\t', ' ']) {
             titles = line.split('\t').skip(1).map(|title| title.trim().to_owned()).collect();

@@ -37,7 +37,9 @@ pub fn run(scene: &Scene<'_>, name: &str, words: &[&str]) -> Option<Answer> {
         "ps" => ps(scene),
         "lscpu" => lscpu(state),
         "command" => match words {
-            ["-v", name] if NAMES.contains(name) || state.gpus.is_some() && GPU_TOOLS.contains(name) => says(format!("{name}\n")),
+            ["-v", name] if NAMES.contains(name) || state.gpus.is_some() && GPU_TOOLS.contains(name) => {
+                says(format!("{name}\n"))
+            }
             _ => fails("", 1),
         },
         _ => return None,

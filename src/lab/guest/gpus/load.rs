@@ -54,9 +54,8 @@ impl Now {
 pub fn now(state: &State, card: usize, now: f64) -> Now {
     let seed = mix(state.seed, 300 + card as u64);
     let second = whole(now);
-    let drawn = |index: u64, low: f64, high: f64| {
-        low + (high - low) * unit(seed, second.wrapping_mul(32).wrapping_add(index))
-    };
+    let drawn =
+        |index: u64, low: f64, high: f64| low + (high - low) * unit(seed, second.wrapping_mul(32).wrapping_add(index));
     let count = |index, low, high| whole(drawn(index, low, high));
     let Some(gpus) = state.gpus.as_ref().filter(|gpus| gpus.struck == card) else {
         return Now {

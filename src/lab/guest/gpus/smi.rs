@@ -130,11 +130,7 @@ fn value(scene: &Scene<'_>, gpus: &Gpus, index: usize, now: &Now, name: &str) ->
 ///
 /// Source: facts of its words. UNSOURCED: the exit status.
 fn not_a_field(name: &str) -> Answer {
-    Answer {
-        stdout: format!("Field \"{name}\" is not a valid field to query.\n\n"),
-        status: 2,
-        ..Answer::default()
-    }
+    Answer { stdout: format!("Field \"{name}\" is not a valid field to query.\n\n"), status: 2, ..Answer::default() }
 }
 
 fn header(names: &[&str], words: &[&str]) -> String {

@@ -136,7 +136,10 @@ fn a_field_that_the_release_does_not_know_fails_the_query() {
     let asked = "nvidia-smi --query-gpu=index,clocks_event_reasons.active --format=csv";
     assert_eq!(run(&*new, asked, &root()).status, 0);
     let refused = run(&*old, asked, &root());
-    assert_eq!((refused.status, refused.stdout.as_str()), (2, "Field \"clocks_event_reasons.active\" is not a valid field to query.\n\n"));
+    assert_eq!(
+        (refused.status, refused.stdout.as_str()),
+        (2, "Field \"clocks_event_reasons.active\" is not a valid field to query.\n\n")
+    );
     assert!(out(&*old, "dcgmi dmon -e 1002,1010 -c 1", &root()).contains("SMACT"));
     assert_eq!(run(&*old, "command -v nvidia-smi", &root()).status, 0);
 }

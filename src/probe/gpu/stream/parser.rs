@@ -89,7 +89,8 @@ impl StreamParser {
         if row.len() != self.names.len() || row.len() < 2 {
             return None;
         }
-        let of = |name: &str| self.names.iter().position(|other| other == name).and_then(|place| row.get(place).copied());
+        let of =
+            |name: &str| self.names.iter().position(|other| other == name).and_then(|place| row.get(place).copied());
         let index: u32 = of("index")?.parse().ok()?;
         let count: usize = of("count")?.parse().ok()?;
         of("pci.bus_id").and_then(address)?;
@@ -127,8 +128,7 @@ impl StreamParser {
         let mut gauges = Vec::new();
         let mut facts = Vec::new();
         for ((index, line), number) in round.iter().zip(2..) {
-            let values: BTreeMap<&str, &str> =
-                self.names.iter().map(String::as_str).zip(cells::cells(line)).collect();
+            let values: BTreeMap<&str, &str> = self.names.iter().map(String::as_str).zip(cells::cells(line)).collect();
             let Some(gpu) = values.get("pci.bus_id").and_then(|bus| address(bus)) else { continue };
             let gpu = Entity::Gpu(gpu);
             gauges.extend(

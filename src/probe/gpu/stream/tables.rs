@@ -72,7 +72,9 @@ impl Table {
             }
         }
         let words: Vec<&str> = line.split_whitespace().collect();
-        let Some((Ok(gpu), rest)) = words.split_first().map(|(gpu, rest)| (gpu.parse::<u32>(), rest)) else { return false };
+        let Some((Ok(gpu), rest)) = words.split_first().map(|(gpu, rest)| (gpu.parse::<u32>(), rest)) else {
+            return false;
+        };
         if line.contains(',') {
             return false;
         }

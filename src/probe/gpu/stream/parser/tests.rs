@@ -68,9 +68,10 @@ fn a_round_of_all_gpus_is_one_row_with_what_other_tables_said() {
     assert_eq!(value(second, FIRST, Measure::Power), Some(None));
     assert_eq!(second.period, Duration::from_millis(700));
     let reasons = |row: &Measured, gpu: &str| {
-        let fact = row.facts.iter().find(|fact| {
-            fact.attribute == Attribute::ClockReasons && fact.entity == Entity::Gpu(Text::new(gpu))
-        });
+        let fact = row
+            .facts
+            .iter()
+            .find(|fact| fact.attribute == Attribute::ClockReasons && fact.entity == Entity::Gpu(Text::new(gpu)));
         fact.map(|fact| fact.reading.state.clone())
     };
     let names = |names: &[&str]| State::Known(Value::List(names.iter().map(|name| Text::new(name)).collect()));
@@ -80,7 +81,8 @@ fn a_round_of_all_gpus_is_one_row_with_what_other_tables_said() {
 
 #[test]
 fn the_names_of_older_releases_mean_the_same() {
-    let old = STREAM.replace("clocks_event_reasons", "clocks_throttle_reasons").replace("gen.gpucurrent", "gen.current");
+    let old =
+        STREAM.replace("clocks_event_reasons", "clocks_throttle_reasons").replace("gen.gpucurrent", "gen.current");
     let (new, old) = (rows(STREAM), rows(&old));
     for (new, old) in new.iter().zip(&old) {
         assert_eq!(new.gauges, old.gauges);
@@ -91,7 +93,9 @@ fn the_names_of_older_releases_mean_the_same() {
 fn a_table_that_went_silent_leaves_gaps() {
     let mut text = STREAM.to_owned();
     for _ in 0..30 {
-        text.push_str("0, 2, 00000000:0B:00.0, P0, 0x0000000000000000, 97, 41, 31002, 180, 1410, 1215, 61, 60, 4, 16\n");
+        text.push_str(
+            "0, 2, 00000000:0B:00.0, P0, 0x0000000000000000, 97, 41, 31002, 180, 1410, 1215, 61, 60, 4, 16\n",
+        );
         text.push_str("1, 2, 00000000:13:00.0, P8, 0x0000000000000001, 0, 0, 4, 31.50, 210, 1215, 33, N/A, 1, 16\n");
     }
     let rows = rows(&text);
@@ -107,7 +111,8 @@ fn rows_that_were_torn_say_nothing_and_a_lost_gpu_ends_a_round() {
     let rows_of = rows(&torn);
     assert_eq!(value(&rows_of[0], FIRST, Measure::GpuUse), None);
     assert_eq!(value(&rows_of[0], SECOND, Measure::GpuUse), Some(Some(0.0)));
-    let alone: String = STREAM.lines().filter(|line| !line.contains("13:00.0")).map(|line| format!("{line}\n")).collect();
+    let alone: String =
+        STREAM.lines().filter(|line| !line.contains("13:00.0")).map(|line| format!("{line}\n")).collect();
     assert_eq!(rows(&alone).len(), 1, "the second row of the first GPU ends its first round");
 }
 

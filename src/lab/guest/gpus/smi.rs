@@ -21,7 +21,7 @@ pub fn nvidia_smi(scene: &Scene<'_>, words: &[&str]) -> Option<Answer> {
     }
     if gpus.has(GpuTrouble::OffTheBus) {
         // Source: published output. UNSOURCED: the exit status.
-        let address = print::bus(gpus.cards[gpus.struck].address).trim_start_matches("0000").to_owned();
+        let address = gpus.cards[gpus.struck].address.to_ascii_uppercase();
         let stdout = format!(
             "Unable to determine the device handle for GPU{address}: GPU is lost.  Reboot the system to recover this GPU\n\n"
         );

@@ -120,4 +120,4 @@ fn the_link_of_a_public_report() {
     assert_eq!((gpu(Attribute::PcieLanes), gpu(Attribute::PcieLanesMax)), ("8".to_owned(), "16".to_owned()));
 }
 
-survives_damage!(PROBE, LOADED, NEW);
+survives_damage!(PROBE, LOADED, OLD);

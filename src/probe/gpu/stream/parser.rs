@@ -184,7 +184,7 @@ fn gauges_of(values: &BTreeMap<&str, &str>) -> Vec<(Measure, Option<f64>)> {
     ];
     let numbers = COLUMNS.iter().filter_map(|(measure, names, scale)| {
         let text = any(values, names)?;
-        Some((*measure, number(text).map(|number| number * scale)))
+        Some((*measure, number(text).map(|number| number * scale).filter(|number| number.is_finite())))
     });
     // All bits of NVML fit into the whole numbers of a float.
     let reasons = any(values, &REASONS).map(|text| (Measure::ClockReasonBits, bits(text).map(|bits| bits as f64)));

@@ -41,8 +41,8 @@ impl Table {
             .map(|((measure, scale), word)| match *word {
                 "-" | "N/A" => Some((measure, None)),
                 word => {
-                    let number: f64 = word.parse().ok()?;
-                    (number.is_finite() && number >= 0.0).then_some((measure, Some(number * scale)))
+                    let number = word.parse::<f64>().ok()? * scale;
+                    (number.is_finite() && number >= 0.0).then_some((measure, Some(number)))
                 }
             })
             .collect();

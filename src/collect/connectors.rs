@@ -212,6 +212,13 @@ impl Link for SshLink {
         }
     }
 
+    async fn shell(&self, block: String) -> Result<Exec, TransportError> {
+        match self {
+            Self::Shell(link) => link.shell(block).await,
+            Self::Switch(link) => link.shell(block).await,
+        }
+    }
+
     async fn run(&self, words: &[String]) -> Result<Given, BatchError> {
         match self {
             Self::Shell(link) => link.run(words).await,

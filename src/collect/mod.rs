@@ -9,6 +9,7 @@ pub mod change;
 pub mod connectors;
 pub mod esxcli;
 pub mod governor;
+pub mod gpus;
 pub mod kind;
 pub mod lanes;
 pub mod lines;

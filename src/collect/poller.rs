@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::backoff::Backoff;
 use super::change::{self, Request};
+use super::gpus;
 use super::kind::System;
 use super::link::{Connector, Failure, Link};
 use super::outlet::{Outlet, Samples};
@@ -187,7 +188,12 @@ impl<C: Connector> Poller<C> {
         let sampling = async {
             match link.system() {
                 System::Linux => {
-                    sampler::run(link, self.options.period, &self.outlet, samples, sequence, &turns, &delivered).await
+                    let ticks =
+                        sampler::run(link, self.options.period, &self.outlet, samples, sequence, &turns, &delivered);
+                    tokio::select! {
+                        never = ticks => never,
+                        never = gpus::run(link, &self.outlet, sequence, &turns, &delivered) => never,
+                    }
                 }
                 // There is nothing there that a stream of ticks could read at little cost.
                 System::Esxi | System::Switch(_) => std::future::pending().await,

@@ -1,7 +1,7 @@
 //! The batches of one connection, one after the other: what is due is read in one go (see [`super::round`]).
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -19,8 +19,9 @@ use super::standing::Standing;
 use super::turns::Turns;
 use super::work::Work;
 use crate::app::Severity;
+use crate::fabric::Attribute;
 use crate::fabric::{Report, SourceId, Text};
-use crate::probe::Probe;
+use crate::probe::{Probe, gpu};
 
 /// A channel that was closed just now may still count on the target: how often and how long to wait for it.
 const REFUSAL_WAIT: Duration = Duration::from_millis(500);
@@ -32,19 +33,47 @@ const REST: Duration = Duration::from_secs(2);
 /// How long to wait for the reason why a connection ended.
 const REASON_WAIT: Duration = Duration::from_secs(1);
 
-/// What the stream delivered of late: a batch need not read the same again.
+/// What streams and batches of one connection tell each other: what the stream delivered of late, so that a batch need not
+/// read the same again, and whether a batch found GPUs that answer.
 #[derive(Debug, Default)]
-pub struct Delivered(Mutex<BTreeMap<SourceId, Instant>>);
+pub struct Delivered {
+    by_stream: Mutex<BTreeMap<SourceId, Instant>>,
+    has_gpus: AtomicBool,
+    gpus: Notify,
+}
 
 impl Delivered {
     /// The stream just gave a report of this probe.
     pub fn note(&self, probe: &SourceId) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(probe.clone(), Instant::now());
+        self.by_stream.lock().unwrap_or_else(PoisonError::into_inner).insert(probe.clone(), Instant::now());
+    }
+
+    /// A batch gave this report: it may say that GPUs answer.
+    fn read(&self, report: &Report) {
+        if report.probe.as_str() == gpu::states::PROBE.name {
+            let answers = |fact: &crate::fabric::Fact| {
+                fact.attribute == Attribute::GpuReadBy && fact.reading.state.known().is_some()
+            };
+            self.has_gpus.store(report.facts.iter().any(answers), Ordering::SeqCst);
+            self.gpus.notify_one();
+        }
+    }
+
+    /// GPUs do not answer any more, until a batch says otherwise.
+    pub fn gpus_lost(&self) {
+        self.has_gpus.store(false, Ordering::SeqCst);
+    }
+
+    /// Waits until a batch has found GPUs that answer.
+    pub async fn gpus_found(&self) {
+        while !self.has_gpus.load(Ordering::SeqCst) {
+            self.gpus.notified().await;
+        }
     }
 
     /// True if the stream gave a report of this probe no longer ago than its pace and a little.
     fn is_fresh(&self, probe: &Probe) -> bool {
-        let delivered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let delivered = self.by_stream.lock().unwrap_or_else(PoisonError::into_inner);
         delivered
             .get(&SourceId::new(probe.name))
             .is_some_and(|at| at.elapsed() <= Duration::from_secs(probe.pace.seconds()) + REST)
@@ -128,6 +157,7 @@ pub async fn run<L: Link>(
                 {
                     fresh.insert(probe.name, report.observations.clone());
                 }
+                delivered.read(&report);
                 outlet.report(report).await;
             }
         };

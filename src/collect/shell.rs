@@ -183,6 +183,15 @@ impl<R: Remote> Link for ShellLink<R> {
         timeout(OPEN_DEADLINE, started).await.unwrap_or(Err(TransportError::TimedOut(OPEN_DEADLINE)))
     }
 
+    async fn shell(&self, block: String) -> Result<Exec, TransportError> {
+        let started = async {
+            let exec = self.remote.exec(SHELL).await?;
+            exec.send(block).await?;
+            Ok(exec)
+        };
+        timeout(OPEN_DEADLINE, started).await.unwrap_or(Err(TransportError::TimedOut(OPEN_DEADLINE)))
+    }
+
     async fn run(&self, words: &[String]) -> Result<Given, BatchError> {
         let mut exec = self.remote.exec(SHELL).await?;
         exec.send(change_script(words, self.privilege.by() == Become::Sudo)).await?;

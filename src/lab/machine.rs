@@ -82,6 +82,27 @@ pub enum GuestTrouble {
     UcxOverTcp,
     /// Logins may lock next to no memory.
     NoLockedMemory,
+    /// Something that only a guest with GPUs suffers.
+    Gpu(GpuTrouble),
+}
+
+/// What can happen to the GPU of a guest that works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GpuTrouble {
+    /// Its work waits for what comes over a PCIe link that is full.
+    PcieSaturated,
+    /// Its link has eight lanes of generation 3, also under load.
+    NarrowLink,
+    /// It is so hot that its own protection lowers the clocks.
+    TooHot,
+    /// It has fallen off the bus.
+    OffTheBus,
+    /// An error of two bits in its memory: a row waits for a reset to be remapped.
+    DoubleBit,
+    /// nouveau has the GPUs, so the driver of NVIDIA has none.
+    Nouveau,
+    /// MIG was switched on and waits for a reset.
+    MigPending,
 }
 
 /// What can happen to a switch: to one of its ports, or where the system sets it for all of them, to all.

@@ -123,6 +123,9 @@ impl Lab {
         } else {
             machines.extend(guests.machines);
         }
+        if options.scenario.is_some_and(|plan| plan.gpus) {
+            machines.push(guest::with_gpus(options.seed, &clock));
+        }
         Self::with_machines(machines, options)
     }
 
@@ -337,6 +340,7 @@ fn target(host: &Host) -> Target {
         "esx01" | "esx02" => ("root", &["demo", "esxi"]),
         "leaf1" => ("admin", &["demo", "switch", "eos"]),
         "leaf2" => ("admin", &["demo", "switch", "nxos"]),
+        "gpu-a" => ("root", &["demo", "sr-iov", "gpu"]),
         "vf-a" => (UNPRIVILEGED, &["demo", "sr-iov", "mlx5"]),
         _ => ("root", &["demo"]),
     };

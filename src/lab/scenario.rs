@@ -16,7 +16,7 @@ use crate::config::Kind;
 const DRAWN: &str = "drawn";
 
 /// The files, in the order in which they are listed.
-const FILES: [&str; 36] = [
+const FILES: [&str; 44] = [
     include_str!("../../demo/scenarios/healthy.toml"),
     include_str!("../../demo/scenarios/link-down.toml"),
     include_str!("../../demo/scenarios/packet-loss.toml"),
@@ -53,6 +53,14 @@ const FILES: [&str; 36] = [
     include_str!("../../demo/scenarios/no-locked-memory.toml"),
     include_str!("../../demo/scenarios/gpu-not-given.toml"),
     include_str!("../../demo/scenarios/gpu-window-missing.toml"),
+    include_str!("../../demo/scenarios/gpu-busy.toml"),
+    include_str!("../../demo/scenarios/gpu-pcie-saturated.toml"),
+    include_str!("../../demo/scenarios/gpu-narrow-link.toml"),
+    include_str!("../../demo/scenarios/gpu-too-hot.toml"),
+    include_str!("../../demo/scenarios/gpu-off-the-bus.toml"),
+    include_str!("../../demo/scenarios/gpu-double-bit.toml"),
+    include_str!("../../demo/scenarios/gpu-nouveau.toml"),
+    include_str!("../../demo/scenarios/gpu-mig-pending.toml"),
 ];
 
 /// One scenario.
@@ -69,6 +77,9 @@ pub struct Scenario {
     /// True if the switches are there too, and no VM was edited by hand.
     #[serde(default)]
     pub switches: bool,
+    /// True if the guest with GPUs is there too.
+    #[serde(default)]
+    pub gpus: bool,
     /// What goes wrong; empty where nothing does.
     #[serde(default)]
     pub faults: Vec<Planned>,
@@ -193,7 +204,7 @@ mod tests {
     use super::*;
     use crate::probe::switch::SwitchSystem;
 
-    const HOSTS: [(&str, Kind); 9] = [
+    const HOSTS: [(&str, Kind); 10] = [
         ("leaf1", Kind::Switch(SwitchSystem::Eos)),
         ("leaf2", Kind::Switch(SwitchSystem::NxOs)),
         ("esx01", Kind::Esxi),
@@ -203,6 +214,7 @@ mod tests {
         ("hca-a", Kind::Linux),
         ("hca-b", Kind::Linux),
         ("vf-a", Kind::Linux),
+        ("gpu-a", Kind::Linux),
     ];
 
     #[test]

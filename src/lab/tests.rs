@@ -21,6 +21,7 @@ use crate::probe::dialect::sections::SectionReader;
 use crate::probe::linux::PROBES;
 
 mod faults;
+mod gpus;
 mod sessions;
 
 /// No test waits longer than this for anything.

@@ -6,6 +6,7 @@
 
 pub mod dialect;
 pub mod esxi;
+pub mod gpu;
 pub mod linux;
 mod listing;
 pub mod logs;

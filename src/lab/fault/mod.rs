@@ -21,6 +21,7 @@ macro_rules! trouble {
 mod cut;
 mod esxi;
 pub(super) mod garbage;
+mod gpu;
 mod guest;
 mod hang;
 mod link_down;
@@ -119,6 +120,13 @@ pub const FAULTS: &[&Fault] = &[
     &switch::MTU_SMALL,
     &switch::VLAN,
     &switch::ERRORS,
+    &gpu::PCIE_SATURATED,
+    &gpu::NARROW_LINK,
+    &gpu::TOO_HOT,
+    &gpu::OFF_THE_BUS,
+    &gpu::DOUBLE_BIT,
+    &gpu::NOUVEAU,
+    &gpu::MIG_PENDING,
 ];
 
 /// The fault of this name.

@@ -1,5 +1,6 @@
 //! The kernel log of a boot, and the lines that drivers write later.
 
+use super::gpus;
 use super::state::{Family, Netdev, State};
 use super::templates::fill;
 
@@ -41,6 +42,8 @@ pub fn of_boot(state: &State) -> Vec<(f64, String)> {
             Some((at.parse().ok()?, text.to_owned()))
         })
         .collect();
+    lines.extend(gpus::boot_lines(state));
+    lines.sort_by(|one, other| one.0.total_cmp(&other.0));
     // A link that is down at the boot is never told to be up.
     if !netdev.carrier {
         let up = link_line(netdev, true).unwrap_or_default();

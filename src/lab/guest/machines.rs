@@ -10,7 +10,7 @@ use super::load::{Load, between, mix, unit};
 use super::state::{Adapter, Address, Boot, Driver, Family, NetCounters, Netdev, Node, Process, State, scope, uuid};
 use super::templates::fill;
 use super::wire::{Side, Traffic, Wire};
-use super::{hardware, log};
+use super::{gpus, hardware, log};
 
 /// What tells one machine of the lab from another.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +32,10 @@ const PLANS: [Plan; 5] = [
     // Who is at the other end of this one is no machine of the lab.
     Plan { name: "vf-a", family: Family::Mlx5Vf, host: 31, mac: [0x00, 0x50, 0x56, 0x8f, 0x31, 0x07], side: Side::A },
 ];
+
+/// The machine with GPUs, which only some scenarios have. Who is at the other end of its virtual function is no machine of the lab.
+const WITH_GPUS: Plan =
+    Plan { name: "gpu-a", family: Family::Mlx5Vf, host: 41, mac: [0x00, 0x50, 0x56, 0x8f, 0x41, 0x07], side: Side::A };
 
 /// The Open MPI of the distribution.
 pub const OPEN_MPI: &str = "4.1.4";
@@ -67,6 +71,15 @@ pub fn all(seed: u64, wall_began: Timestamp) -> Vec<State> {
         .collect()
 }
 
+/// The machine with GPUs as it is when the lab begins.
+pub fn with_gpus(seed: u64, wall_began: Timestamp) -> State {
+    let wire = Arc::new(Wire::new(mix(seed, 4), Traffic::Roce, 21.0e9 / 8.0, 9000));
+    let mut state = machine(WITH_GPUS, mix(seed, 100 + u64::from(WITH_GPUS.host)), wire, wall_began);
+    gpus::install(&mut state);
+    state.log = log::of_boot(&state);
+    state
+}
+
 /// What a boot sets again.
 #[derive(Clone, Debug)]
 pub struct Fresh {
@@ -80,7 +93,7 @@ pub struct Fresh {
 
 /// What a boot sets again on this machine.
 pub fn fresh(state: &State) -> Fresh {
-    let plan = PLANS.iter().find(|plan| plan.name == state.name);
+    let plan = PLANS.iter().chain([&WITH_GPUS]).find(|plan| plan.name == state.name);
     Fresh {
         netdevs: plan.map_or_else(|| state.netdevs.clone(), |plan| netdevs(*plan)),
         settings: settings(),
@@ -123,6 +136,7 @@ fn machine(plan: Plan, seed: u64, wire: Arc<Wire>, wall_began: Timestamp) -> Sta
         peer: peer(plan),
         chatter,
         tools: tools(family),
+        gpus: None,
         wall_began,
         netdevs,
     };

@@ -5,6 +5,7 @@
 pub mod clock;
 mod command;
 mod counters;
+pub mod gpus;
 mod hardware;
 pub mod load;
 mod log;
@@ -92,6 +93,11 @@ impl Centre {
     }
 }
 
+/// The guest with passed-through GPUs of this seed, which only some scenarios have: `gpu-a`.
+pub fn with_gpus(seed: u64, clock: &Clock) -> Arc<dyn Machine> {
+    Arc::new(Guest::new(machines::with_gpus(seed, clock.began()), clock.clone()))
+}
+
 fn identities(all: &[State], family: state::Family) -> Vec<Identity> {
     let wanted = all.iter().filter(|state| state.adapter.family == family);
     wanted
@@ -112,6 +118,8 @@ pub struct Guest {
     tree: Tree,
     /// Its files while its RDMA adapter has no RDMA device.
     bare: Tree,
+    /// Its files while another driver has its GPUs.
+    foreign: Option<Tree>,
     state: Mutex<State>,
     clock: Clock,
 }
@@ -119,19 +127,32 @@ pub struct Guest {
 impl Guest {
     /// A machine in this state.
     pub fn new(mut state: State, clock: Clock) -> Self {
+        let files = |state: &State| {
+            let mut tree = Tree::default();
+            sysfs::fill(&mut tree, state);
+            procfs::fill_tree(&mut tree, state);
+            tree
+        };
         let [bare, tree] = [false, true].map(|has_device| {
             trouble::load_driver(&mut state, has_device);
-            let mut tree = Tree::default();
-            sysfs::fill(&mut tree, &state);
-            procfs::fill_tree(&mut tree, &state);
+            files(&state)
+        });
+        let foreign = state.gpus.is_some().then(|| {
+            gpus::hand_over(&mut state, true);
+            let tree = files(&state);
+            gpus::hand_over(&mut state, false);
             tree
         });
-        Self { name: state.name.clone(), tree, bare, state: Mutex::new(state), clock }
+        Self { name: state.name.clone(), tree, bare, foreign, state: Mutex::new(state), clock }
     }
 
     /// Its files as they are now.
     fn tree(&self, state: &State) -> &Tree {
-        if state.has_device() { &self.tree } else { &self.bare }
+        match &self.foreign {
+            Some(foreign) if gpus::is_foreign(state) => foreign,
+            _ if state.has_device() => &self.tree,
+            _ => &self.bare,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::gpus;
 use super::load::whole;
 use super::state::{Moment, Process, State};
 use super::templates::{fill, lists};
@@ -111,6 +112,7 @@ pub fn fill_tree(tree: &mut Tree, state: &State) {
             ),
         );
     }
+    gpus::fill_tree(tree, state);
     tree.fixed("/etc/machine-id", format!("{}\n", state.machine_id));
     tree.fixed("/etc/hostname", format!("{}\n", state.name));
     tree.fixed("/etc/debian_version", "12.15\n");

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::gpus::Gpus;
 use super::load::{Load, between, mix, whole};
 use super::wire::{Carried, Side, Wire};
 use crate::lab::machine::Login;
@@ -69,6 +70,8 @@ pub struct State {
     pub chatter: Load,
     /// Bare answers of VMware Tools: name of a statistic, value; none if the tools are not installed.
     pub tools: Vec<(&'static str, &'static str)>,
+    /// Its passed-through GPUs; `None` if it has none.
+    pub gpus: Option<Gpus>,
     /// Wall clock when the lab began.
     pub wall_began: Timestamp,
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::counters::{hardware_counters, port_counters};
+use super::gpus;
 use super::state::{Family, Moment, Netdev, State};
 use super::templates::gid_groups;
 use super::tree::{Entry, Tree};
@@ -102,7 +103,9 @@ fn functions(tree: &mut Tree, state: &State) {
         ] {
             tree.fixed(&format!("{folder}/{name}"), line(content));
         }
-        if let Some((speed, width, speed_max, width_max)) = function.link {
+        if function.ids.0 == gpus::VENDOR {
+            gpus::link_files(tree, &folder, &function.address);
+        } else if let Some((speed, width, speed_max, width_max)) = function.link {
             tree.fixed(&format!("{folder}/current_link_speed"), line(speed));
             tree.fixed(&format!("{folder}/current_link_width"), line(width));
             tree.fixed(&format!("{folder}/max_link_speed"), line(speed_max));

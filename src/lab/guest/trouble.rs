@@ -1,7 +1,7 @@
 //! What can go wrong inside a guest: with its modules, its software and what its logins are given.
 
-use super::machines;
 use super::state::{Family, Loaded, State};
+use super::{gpus, machines};
 use crate::lab::machine::GuestTrouble;
 
 /// Begins or ends a trouble.
@@ -22,6 +22,7 @@ pub fn suffer(state: &mut State, now: f64, trouble: GuestTrouble, on: bool) {
                 state.environment.push(("UCX_TLS".to_owned(), "tcp,sm,self".to_owned()));
             }
         }
+        GuestTrouble::Gpu(trouble) => gpus::suffer(state, now, trouble, on),
         GuestTrouble::NoLockedMemory => {
             // The default of systemd before version 240, and of older distributions.
             state.memlock = if on { Some(64 << 10) } else { machines::memlock(state.adapter.family) };

@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 
 use crate::engine::CLOCK;
 use crate::probe::dialect::posix::{Listed, ONCE, change_script, compile, marker, quote};
+use crate::probe::gpu;
 use crate::probe::linux::stream;
 use crate::probe::{Probe, Read, Source, esxi, linux};
 
@@ -39,6 +40,11 @@ pub enum Script {
         nonce: String,
         /// True if it lists queue pairs under `sudo`.
         sudo: bool,
+    },
+    /// The block that reads GPUs. Its own lines begin with this nonce.
+    Gpus {
+        /// The nonce.
+        nonce: String,
     },
     /// One command that changes something.
     Change {
@@ -120,6 +126,7 @@ pub fn recognise(input: &str, ended: bool) -> Option<(Script, usize)> {
             let script = batch(text)
                 .map(Script::Batch)
                 .or_else(|| stream(text))
+                .or_else(|| gpus(text))
                 .or_else(|| change(text))
                 .unwrap_or(Script::Foreign);
             Some((script, end))
@@ -195,6 +202,12 @@ fn stream(text: &str) -> Option<Script> {
         _ => return None,
     };
     Some(Script::Stream { nonce: nonce.to_owned(), sudo })
+}
+
+fn gpus(text: &str) -> Option<Script> {
+    let nonce = text.lines().find_map(|line| line.strip_prefix("n='")?.strip_suffix('\''))?;
+    let nonce = self::nonce(nonce)?;
+    (text == gpu::stream::block(nonce)).then(|| Script::Gpus { nonce: nonce.to_owned() })
 }
 
 /// The words of a change: those of which our own script is made.

@@ -7,7 +7,7 @@ mod environment;
 mod files;
 mod gids;
 #[cfg(test)]
-pub(super) mod guest_testing;
+pub(crate) mod guest_testing;
 pub mod kernel_log;
 pub(crate) mod kernel_meaning;
 mod limits;
@@ -71,4 +71,7 @@ pub const PROBES: &[Probe] = &[
     services::PROBE,
     ssh_trust::PROBE,
     peer_memory::PROBE,
+    super::gpu::states::PROBE,
+    super::gpu::processes::PROBE,
+    super::gpu::layout::PROBE,
 ];

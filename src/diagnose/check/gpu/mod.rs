@@ -1,12 +1,20 @@
 //! Checks of GPUs, as far as the guest's kernel and its PCI functions tell.
 
 mod bar_unassigned;
+mod clocks_held;
+mod compute_mode;
 mod driver_bound;
 mod driver_support;
+mod ecc;
 mod fell_off_bus;
 mod gpus;
+mod mode_pending;
 mod pcie_link;
 mod peer_memory;
+mod persistence;
+mod retired_pages;
+mod row_remap;
+mod told;
 pub(super) mod xid;
 
 use super::Check;
@@ -20,4 +28,12 @@ pub const CHECKS: &[&Check] = &[
     &xid::CHECK,
     &pcie_link::CHECK,
     &peer_memory::CHECK,
+    &row_remap::CHECK,
+    &ecc::CHECK,
+    &retired_pages::CHECK,
+    &mode_pending::MIG,
+    &mode_pending::ECC,
+    &compute_mode::CHECK,
+    &persistence::CHECK,
+    &clocks_held::CHECK,
 ];

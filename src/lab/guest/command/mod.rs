@@ -12,6 +12,7 @@ mod sudo;
 mod system;
 mod verbs;
 
+use super::gpus;
 use super::state::{Moment, State};
 use super::tree::Tree;
 use crate::lab::machine::{Answer, Login};
@@ -116,6 +117,8 @@ pub fn look(scene: &Scene<'_>, argv: &[String]) -> Answer {
             look(scene, &argv.iter().skip(1).skip_while(|word| word.contains('=')).cloned().collect::<Vec<_>>())
         }
         "env" | "printenv" => system::env(scene, words),
+        "nvidia-smi" => gpus::smi::nvidia_smi(scene, words).unwrap_or_else(|| not_found(name)),
+        "dcgmi" => gpus::smi::dcgmi(scene, words).unwrap_or_else(|| not_found(name)),
         "ompi_info" => mpi::ompi_info(scene, words),
         "ucx_info" => mpi::ucx_info(scene, words),
         "systemctl" => mpi::systemctl(words),

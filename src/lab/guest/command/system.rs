@@ -9,6 +9,9 @@ use crate::lab::guest::templates::lists;
 use crate::lab::guest::tree::matches;
 use crate::lab::machine::{Answer, Login};
 
+/// Tools that only a machine with GPUs has.
+const GPU_TOOLS: [&str; 2] = ["dcgmi", "nvidia-smi"];
+
 /// Runs one of these tools; `None` for a name that is none of them.
 pub fn run(scene: &Scene<'_>, name: &str, words: &[&str]) -> Option<Answer> {
     let moment = &scene.moment;
@@ -34,7 +37,9 @@ pub fn run(scene: &Scene<'_>, name: &str, words: &[&str]) -> Option<Answer> {
         "ps" => ps(scene),
         "lscpu" => lscpu(state),
         "command" => match words {
-            ["-v", name] if NAMES.contains(name) => says(format!("{name}\n")),
+            ["-v", name] if NAMES.contains(name) || state.gpus.is_some() && GPU_TOOLS.contains(name) => {
+                says(format!("{name}\n"))
+            }
             _ => fails("", 1),
         },
         _ => return None,

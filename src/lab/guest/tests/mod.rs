@@ -2,6 +2,7 @@
 //! the forms of answers are compared with real output, byte for byte.
 
 mod captures;
+mod gpus;
 mod probes;
 mod reader;
 mod stream;

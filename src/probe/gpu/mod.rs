@@ -1,0 +1,15 @@
+//! What is read of NVIDIA GPUs from outside of a guest: by `nvidia-smi` and, where it is there, by DCGM. States come with the
+//! batches, what moves from second to second by a stream ([`stream`]). Neither is run where the driver's own files are missing
+//! (see [`states`]), and nothing is stated of a guest without a GPU.
+
+mod blocks;
+mod cells;
+pub mod layout;
+mod mig;
+mod nvlink;
+pub mod processes;
+pub mod states;
+pub mod stream;
+mod topology;
+
+pub use cells::{address, clock_reasons};

@@ -212,6 +212,13 @@ impl Link for SshLink {
         }
     }
 
+    async fn started(&self, block: String) -> Result<Exec, TransportError> {
+        match self {
+            Self::Shell(link) => link.started(block).await,
+            Self::Switch(link) => link.started(block).await,
+        }
+    }
+
     async fn run(&self, words: &[String]) -> Result<Given, BatchError> {
         match self {
             Self::Shell(link) => link.run(words).await,

@@ -127,6 +127,11 @@ pub trait Link: Send + Sync + 'static {
     /// Starts a stream whose lines carry `nonce`: ticks go in, lines come out.
     fn stream(&self, nonce: &str) -> impl Future<Output = Result<Exec, TransportError>> + Send;
 
+    /// Starts a stream that is this block of shell; it ends with its input.
+    fn started(&self, _block: String) -> impl Future<Output = Result<Exec, TransportError>> + Send {
+        async { Err(TransportError::ExecRefused) }
+    }
+
     /// Runs a command that changes something, to its end.
     fn run(&self, words: &[String]) -> impl Future<Output = Result<Given, BatchError>> + Send;
 

@@ -4,7 +4,7 @@
 use tokio::sync::mpsc;
 
 use crate::app::{Connection, Message, Severity};
-use crate::fabric::{Report, Sample, TargetId, Text, Timestamp};
+use crate::fabric::{Measured, Report, Sample, TargetId, Text, Timestamp};
 
 /// How many samples of a target may wait.
 pub const WAITING_SAMPLES: usize = 8;
@@ -35,6 +35,11 @@ impl Outlet {
     /// A probe was read.
     pub async fn report(&self, report: Report) {
         self.send(Message::Report { at: Timestamp::now(), report }).await;
+    }
+
+    /// A row of a stream beside the ticks. Waits for room: what cannot be taken slows down whoever prints it.
+    pub async fn measured(&self, row: Measured) {
+        self.send(Message::Measured(Box::new(row))).await;
     }
 
     /// Something worth telling.

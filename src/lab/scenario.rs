@@ -16,7 +16,7 @@ use crate::config::Kind;
 const DRAWN: &str = "drawn";
 
 /// The files, in the order in which they are listed.
-const FILES: [&str; 36] = [
+const FILES: [&str; 40] = [
     include_str!("../../demo/scenarios/healthy.toml"),
     include_str!("../../demo/scenarios/link-down.toml"),
     include_str!("../../demo/scenarios/packet-loss.toml"),
@@ -53,6 +53,10 @@ const FILES: [&str; 36] = [
     include_str!("../../demo/scenarios/no-locked-memory.toml"),
     include_str!("../../demo/scenarios/gpu-not-given.toml"),
     include_str!("../../demo/scenarios/gpu-window-missing.toml"),
+    include_str!("../../demo/scenarios/vm-ready-high.toml"),
+    include_str!("../../demo/scenarios/neighbour-ballooning.toml"),
+    include_str!("../../demo/scenarios/own-balloon.toml"),
+    include_str!("../../demo/scenarios/numa-remote.toml"),
 ];
 
 /// One scenario.

@@ -9,7 +9,7 @@ use russh::{Channel, ChannelMsg, ChannelReadHalf, ChannelWriteHalf};
 
 use super::print::{self, Printed, not_found};
 use super::script::{Batch, Script, Wanted, recognise};
-use super::{Host, command, stream};
+use super::{Host, command, esxtop, stream};
 use crate::lab::fault::garbage;
 use crate::lab::machine::{Login, Machine};
 use crate::probe::dialect::posix::marker;
@@ -152,6 +152,10 @@ async fn script(host: &Host, login: &Login, input: &mut ChannelReadHalf, out: &m
         Script::Stream { nonce, sudo } => {
             let rest = text.split_off(length);
             stream::run(host, login, &nonce, sudo, rest, ended, input, out).await?;
+            out.end(0).await
+        }
+        Script::Esxtop { nonce, period } => {
+            esxtop::run(host, login, &nonce, period, ended, input, out).await?;
             out.end(0).await
         }
         Script::Change { words, sudo } => {

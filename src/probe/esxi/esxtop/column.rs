@@ -294,6 +294,13 @@ impl Titles {
     }
 }
 
+/// What a title is about and what it measures, if it is one that is wanted.
+pub fn of_title(title: &str) -> Option<(Entity, Measure)> {
+    let mut titles = Titles::default();
+    titles.take(title, 1, 1);
+    titles.kept.pop().map(|column| (column.entity, column.measure))
+}
+
 /// True for a name that no VM has: a group of the system, or a program of it, whose name ends with its number.
 fn is_of_system(name: &str) -> bool {
     let is_numbered = |name: &str| {

@@ -13,7 +13,8 @@ mod tests;
 use std::time::Duration;
 
 use self::cells::{Cells, Taken};
-use self::column::{Column, STATES, Titles};
+pub use self::column::STATES;
+use self::column::{Column, Titles};
 use super::reply::Facts;
 use crate::fabric::series::GaugeValue;
 use crate::fabric::{Attribute, Entity, Fact, Measure, Observation, State, Text, Timestamp, Value};

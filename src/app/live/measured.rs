@@ -212,7 +212,7 @@ mod tests {
         let all = graphs(&model, &host);
         let titles: Vec<&str> = all.iter().map(|graph| graph.title.as_str()).collect();
         assert_eq!(titles, ["esx01 memory of VMs", "esx01 VM gpu-a waits", "esx01 VM gpu-a memory taken"]);
-        assert_eq!(all[0].sentence.as_deref(), Some("memory state soft; 4.0 GiB free"));
+        assert_eq!(all[0].sentence.as_deref(), Some("memory state soft; 4 GiB free"));
         let at = |second| Timestamp::from_second(second).expect("a time");
         assert_eq!(all[0].lines[0].value_at(&model, at(5)), Some(512.0 * MEBIBYTE));
         assert_eq!(all[1].sentence.as_deref(), Some("all 4 virtual processors added up"));

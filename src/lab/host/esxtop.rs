@@ -319,7 +319,7 @@ fn others(cells: &mut Cells<'_>) {
         "% Used",
         "Load",
     ];
-    for disk in 0..64 {
+    for disk in 0..128 {
         let object =
             format!("Physical Disk Per-Device-Per-World(vmhba2:naa.600508b1001c{disk:04x}:{})", 2_097_152 + disk);
         for counter in counters {

@@ -1,5 +1,7 @@
 //! What `update` asks the outside world to do.
 
+use std::time::Duration;
+
 use super::change::ChangeAsked;
 use super::copy::CopyText;
 use super::healthy::ToKeep;
@@ -36,6 +38,13 @@ pub enum Effect {
     Reconnect(TargetId),
     /// Read everything of a target now.
     ReadNow(TargetId),
+    /// Watch a host by `esxtop`, with this time between two rows, or no longer.
+    Watch {
+        /// Which host.
+        target: TargetId,
+        /// Time between two rows; `None` ends it.
+        period: Option<Duration>,
+    },
     /// Answer a question.
     Answer {
         /// Number of the question.
@@ -73,6 +82,7 @@ impl Effect {
             | Self::Close(_)
             | Self::Reconnect(_)
             | Self::ReadNow(_)
+            | Self::Watch { .. }
             | Self::Answer { .. }
             | Self::TakesAnswer
             | Self::Change(_)

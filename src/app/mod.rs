@@ -42,6 +42,7 @@ pub mod tree;
 pub mod update;
 mod versions;
 pub mod vm_devices;
+pub mod watch;
 pub mod wizard;
 
 pub use connection::{Connection, Problem};

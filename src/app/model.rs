@@ -229,6 +229,9 @@ pub struct Model {
     judged_with: u64,
     /// Marks on the time axis.
     pub marks: Marks,
+    /// Hosts that are watched by `esxtop`, with the time between two rows.
+    #[serde(default)]
+    pub watched: BTreeMap<TargetId, Duration>,
     /// Raw output, for evidence.
     pub raw: RawStore,
     /// The change of a target that is shown, under way or was made last.
@@ -280,6 +283,7 @@ impl Model {
             judged_at: now,
             judged_with: 0,
             marks: Marks::default(),
+            watched: BTreeMap::new(),
             raw: RawStore::default(),
             change: None,
             changes: 0,
@@ -309,6 +313,7 @@ impl Model {
     /// Forgets a target and all that is known of it; events that tell of it stay.
     pub fn forget(&mut self, target: &TargetId) {
         self.targets.remove(target);
+        self.watched.remove(target);
         self.order.retain(|other| other != target);
         self.fabric.forget(target);
         wizard::pasted::forget(self, target);

@@ -14,7 +14,7 @@ use super::message::{Message, Severity};
 use super::model::{Model, TargetKind};
 use super::prompt::{PromptKind, SecretKind};
 use super::screen::{Overlay, Purpose};
-use super::{diagnosis, healthy, measured, moves, path, pointer, questions, reconfigure, wizard};
+use super::{diagnosis, healthy, measured, moves, path, pointer, questions, reconfigure, watch, wizard};
 use crate::fabric::series::{GaugeValue, Incident};
 use crate::fabric::{
     Attribute, Change, Entity, EntityId, Fact, Outcome, QueuePairState, Report, Sample, SourceId, State, TargetId,
@@ -29,9 +29,10 @@ use crate::probe::switch;
 pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
     // What moves with each tick is no part of a way.
     let is_sample = matches!(message, Message::Sample(_) | Message::Measured(_));
-    let effects = take_in(model, message);
+    let mut effects = take_in(model, message);
     if !is_sample {
         path::work_out(model);
+        watch::ask(model, &mut effects);
     }
     effects
 }

@@ -8,6 +8,7 @@ pub mod cadence;
 pub mod change;
 pub mod connectors;
 pub mod esxcli;
+pub mod esxtop;
 pub mod governor;
 pub mod gpus;
 pub mod kind;

@@ -4,12 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::backoff::Backoff;
 use super::change::{self, Request};
+use super::esxtop;
 use super::gpus;
 use super::kind::System;
 use super::link::{Connector, Failure, Link};
@@ -56,6 +57,7 @@ pub struct Poller<C> {
     outlet: Outlet,
     commands: mpsc::Receiver<Command>,
     requests: mpsc::Receiver<Request>,
+    watched: watch::Receiver<esxtop::Wanted>,
     cancelled: CancellationToken,
 }
 
@@ -78,13 +80,21 @@ impl<C: Connector> Poller<C> {
     ) -> Self {
         // Until somebody gives it another one there is nobody who could ask.
         let (_, requests) = mpsc::channel(change::WAITING);
-        Self { connector, options, outlet: Outlet::new(target, messages), commands, requests, cancelled }
+        let (_, watched) = watch::channel(None);
+        Self { connector, options, outlet: Outlet::new(target, messages), commands, requests, watched, cancelled }
     }
 
     /// The same, which also serves requests to change the target.
     #[must_use]
     pub fn serving(mut self, requests: mpsc::Receiver<Request>) -> Self {
         self.requests = requests;
+        self
+    }
+
+    /// The same, which watches a host as long as that is wanted.
+    #[must_use]
+    pub fn watching(mut self, watched: watch::Receiver<esxtop::Wanted>) -> Self {
+        self.watched = watched;
         self
     }
 
@@ -196,7 +206,8 @@ impl<C: Connector> Poller<C> {
                     }
                 }
                 // There is nothing there that a stream of ticks could read at little cost.
-                System::Esxi | System::Switch(_) => std::future::pending().await,
+                System::Esxi => esxtop::run(link, &mut self.watched, &self.outlet, sequence, &turns).await,
+                System::Switch(_) => std::future::pending().await,
             }
         };
         // The batches hold what stands of the target: what is read besides is read by the same probes.

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -18,6 +18,7 @@ use crate::app::{Connection, Effect, Message};
 use crate::collect;
 use crate::collect::change::Request;
 use crate::collect::connectors::{LocalConnector, SshConnector};
+use crate::collect::esxtop;
 use crate::collect::link::Connector;
 use crate::collect::nvml;
 use crate::collect::poller::{self, Command, Poller};
@@ -62,6 +63,8 @@ struct Followed {
     commands: mpsc::Sender<Command>,
     /// Of a target that can be changed.
     requests: Option<mpsc::Sender<Request>>,
+    /// Of a target that may be a host which can be watched.
+    watched: Option<watch::Sender<esxtop::Wanted>>,
     cancelled: CancellationToken,
 }
 
@@ -116,7 +119,7 @@ impl EngineHandle {
                 let (messages, options) = (self.messages.clone(), self.options.clone());
                 let showing = offline::show(id.clone(), path, options, messages, commands, cancelled.clone());
                 self.tasks.spawn_on(showing, on);
-                self.followed().insert(id, Followed { commands: sender, requests: None, cancelled });
+                self.followed().insert(id, Followed { commands: sender, requests: None, watched: None, cancelled });
             }
             Way::Local => {
                 let cancelled = self.poll(on, id.clone(), LocalConnector::new(by));
@@ -149,10 +152,12 @@ impl EngineHandle {
         let options = poller::Options { probes, esxi, period, sparing };
         let poller = Poller::new(id.clone(), connector, options, self.messages.clone(), commands, cancelled.clone());
         let (requests, received) = mpsc::channel(collect::change::WAITING);
-        self.tasks.spawn_on(poller.serving(received).run(), on);
-        let following = Followed { commands: sender, requests: Some(requests), cancelled: cancelled.clone() };
-        self.followed().insert(id, following);
-        cancelled
+        let (watched, wanted) = watch::channel(None);
+        self.tasks.spawn_on(poller.serving(received).watching(wanted).run(), on);
+        let cancel = cancelled.clone();
+        let followed = Followed { commands: sender, requests: Some(requests), watched: Some(watched), cancelled };
+        self.followed().insert(id, followed);
+        cancel
     }
 
     /// Does what `update` asked for, as far as it concerns targets; true if it did. The screen's own effects are not
@@ -162,6 +167,7 @@ impl EngineHandle {
             Effect::Reconnect(target) => self.command(target, Command::Reconnect),
             Effect::ReadNow(target) => self.command(target, Command::ReadNow),
             Effect::Answer { id, answer } => self.questions.answer(*id, answer.clone()),
+            Effect::Watch { target, period } => self.watch(target, *period),
             Effect::Close(target) => self.close(target),
             Effect::Change(asked) => self.change(asked),
             Effect::TakesAnswer => {}
@@ -190,6 +196,13 @@ impl EngineHandle {
         };
         let step = change::step(asked.clone(), self.options.audit.clone(), requests, self.messages.clone());
         self.tasks.spawn_on(step, on);
+    }
+
+    /// Watches a host, or no longer.
+    fn watch(&self, target: &TargetId, period: esxtop::Wanted) {
+        if let Some(watched) = self.followed().get(target).and_then(|followed| followed.watched.as_ref()) {
+            watched.send_replace(period);
+        }
     }
 
     fn command(&self, target: &TargetId, command: Command) {

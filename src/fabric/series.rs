@@ -167,6 +167,10 @@ impl Series {
         if self.points.len() == KEPT_POINTS {
             self.points.pop_front();
         }
+        // Doubling once more would take room for points that are never kept.
+        if self.points.len() == self.points.capacity() && self.points.len() * 2 > KEPT_POINTS {
+            self.points.reserve_exact(KEPT_POINTS - self.points.len());
+        }
         self.points.push_back(point);
     }
 

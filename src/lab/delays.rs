@@ -33,6 +33,11 @@ impl Delays {
         Self { by_agent: cost, ..self }
     }
 
+    /// How long a row of a stream that has this period takes to come.
+    pub fn between_rows(self, period: Duration) -> Duration {
+        if self.commands { period } else { Duration::from_millis(20) }
+    }
+
     /// How long so many questions to the management agent of an ESXi host take.
     pub fn by_agent(self, count: u32) -> Duration {
         self.by_agent.saturating_mul(count)

@@ -153,6 +153,14 @@ pub enum HostTrouble {
     GpuNotGiven,
     /// A VM has no window for the large BARs of its graphics device: the VM does not start.
     GpuWindowMissing,
+    /// Its VMs wait for processors.
+    ReadyHigh,
+    /// Another VM was powered on for which there is no memory: the host takes it back from that one.
+    NeighbourBalloons,
+    /// The balloon of the VM with a graphics device holds memory, although all of it is reserved.
+    OwnBalloon,
+    /// Most of the memory of that VM lies on the other NUMA node.
+    NumaRemote,
 }
 
 /// How the SSH server of a machine behaves.

@@ -16,7 +16,7 @@ use crate::config::Kind;
 const DRAWN: &str = "drawn";
 
 /// The files, in the order in which they are listed.
-const FILES: [&str; 44] = [
+const FILES: [&str; 48] = [
     include_str!("../../demo/scenarios/healthy.toml"),
     include_str!("../../demo/scenarios/link-down.toml"),
     include_str!("../../demo/scenarios/packet-loss.toml"),
@@ -61,6 +61,10 @@ const FILES: [&str; 44] = [
     include_str!("../../demo/scenarios/gpu-double-bit.toml"),
     include_str!("../../demo/scenarios/gpu-nouveau.toml"),
     include_str!("../../demo/scenarios/gpu-mig-pending.toml"),
+    include_str!("../../demo/scenarios/vm-ready-high.toml"),
+    include_str!("../../demo/scenarios/neighbour-ballooning.toml"),
+    include_str!("../../demo/scenarios/own-balloon.toml"),
+    include_str!("../../demo/scenarios/numa-remote.toml"),
 ];
 
 /// One scenario.

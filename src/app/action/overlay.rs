@@ -8,6 +8,7 @@ use crate::app::table::{self, Origin};
 use crate::app::tree::{self, Node};
 use crate::app::{healthy, live, marks};
 use crate::fabric::{Attribute, Entity, EntityId};
+use crate::probe::esxi::esxtop;
 
 pub(super) const HELP: Action = Action {
     name: "help",
@@ -146,6 +147,19 @@ fn graph_evidence(model: &Model, graph: &live::Graph) -> Option<Evidence> {
                 number,
             ));
         }
+    }
+    if let Some(key) = graph.lines.first().and_then(|line| line.keys.first())
+        && let Some(observation) = model.raw.newest(&graph.id.target, &crate::fabric::SourceId::new(esxtop::SOURCE))
+        && let Some((number, cell)) = observation.lines().find_map(|(number, line)| {
+            let (title, cell) = line.strip_prefix('"')?.split_once("\",\"")?;
+            let (entity, measure) = esxtop::column::of_title(title)?;
+            let is_it = entity == key.entity && measure.name() == key.name.as_str();
+            is_it.then(|| (number, cell.trim_end_matches('"')))
+        })
+    {
+        let conclusion = format!("{} = {cell}", key.name);
+        let (sources, title) = (model.sources(), graph.title.clone());
+        return Some(Evidence::new(sources, title, conclusion, observation.reference(), number));
     }
     Evidence::of_reading(model.sources(), &graph.id, graph.attribute)
 }

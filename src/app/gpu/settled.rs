@@ -130,7 +130,6 @@ impl Builder<'_> {
                 self.known(gpu, Attribute::PcieGenerationMax, "PCIe up to gen"),
                 self.known(gpu, Attribute::PcieLanesMax, "lanes up to"),
                 self.known(gpu, Attribute::PcieReplays, "replays"),
-                self.known(gpu, Attribute::Xid, "last Xid"),
             ];
             Self::row(gpu, "state", self.label(gpu), cells)
         };

@@ -2,6 +2,7 @@
 //! without a source is a sentence, never a flat line.
 
 mod host;
+mod measured;
 
 use super::model::Model;
 use crate::diagnose::join::SHARED_COUNTERS;
@@ -24,6 +25,12 @@ pub enum GraphUnit {
     PerSecond,
     /// A plain number, read now and then: it holds until the next reading.
     Number,
+    /// Bytes.
+    Bytes,
+    /// Bytes per second.
+    BytesPerSecond,
+    /// Percent.
+    Percent,
 }
 
 impl GraphUnit {
@@ -34,6 +41,9 @@ impl GraphUnit {
             Self::PacketsPerSecond => super::format::packets_per_second(value),
             Self::PerSecond => super::format::per_second(value),
             Self::Number => super::format::plain(value),
+            Self::Bytes => measured::bytes(value),
+            Self::BytesPerSecond => format!("{}/s", measured::bytes(value)),
+            Self::Percent => format!("{}%", super::format::decimal(value)),
         }
     }
 
@@ -44,6 +54,9 @@ impl GraphUnit {
             Self::PacketsPerSecond => "pkt/s",
             Self::PerSecond => "/s",
             Self::Number => "",
+            Self::Bytes => "B",
+            Self::BytesPerSecond => "B/s",
+            Self::Percent => "%",
         }
     }
 }
@@ -99,7 +112,17 @@ impl Line {
     pub fn tells_of_trouble(&self) -> bool {
         matches!(
             self.label,
-            "in error" | "errors" | "retransmits" | "receiver not ready" | "RDMA errors" | "drops" | "discards"
+            "in error"
+                | "errors"
+                | "retransmits"
+                | "receiver not ready"
+                | "RDMA errors"
+                | "drops"
+                | "discards"
+                | "ballooned"
+                | "swapped"
+                | "swap in"
+                | "swap out"
         )
     }
 
@@ -152,6 +175,11 @@ impl Graph {
         self.lines.iter().any(|line| line.slow)
     }
 
+    /// True if it shows rows of `esxtop`, which come every few seconds.
+    pub fn is_watched(&self) -> bool {
+        matches!(self.id.entity, Entity::Host | Entity::Group(_))
+    }
+
     /// Its title, with whose counters it shows where those are not the target's own.
     pub fn whole_title(&self) -> String {
         if self.is_shared() { format!("{} ({SHARED_COUNTERS})", self.title) } else { self.title.clone() }
@@ -159,7 +187,8 @@ impl Graph {
 
     /// True for a graph of trouble that shows none: all its lines were zero all the time. Such a graph needs no room.
     pub fn is_quiet(&self, model: &Model, from: Timestamp, until: Timestamp) -> bool {
-        self.unit == GraphUnit::PerSecond
+        let is_trouble = self.unit == GraphUnit::PerSecond || self.lines.iter().all(Line::tells_of_trouble);
+        is_trouble
             && !self.lines.is_empty()
             && self.lines.iter().all(|line| {
                 line.points(model, from, until).iter().all(|(_, value)| value.is_none_or(|value| value == 0.0))
@@ -172,13 +201,15 @@ pub fn is_saved(model: &Model, target: &TargetId) -> bool {
     host::is_saved(model, target)
 }
 
-/// All graphs of a target: its RDMA ports first, then what its host counts for it, then queue pairs, then its network
-/// interfaces; of a host its uplinks. A target that is a file has none.
+/// All graphs of a target: its RDMA ports first, then what its host counts for it and measures of its VM, then queue pairs, then
+/// its network interfaces; of a host its memory, its uplinks and its VMs. A target that is a file has none.
 pub fn graphs(model: &Model, target: &TargetId) -> Vec<Graph> {
     if is_saved(model, target) {
         return Vec::new();
     }
-    let mut graphs = host::of_host(model, target);
+    let mut graphs = measured::of_host(model, target);
+    graphs.extend(host::of_host(model, target));
+    graphs.extend(measured::of_vms(model, target));
     let ports: Vec<Entity> = model.fabric.ports(target).map(|(device, port)| Entity::port(device, port)).collect();
     for port in &ports {
         let id = EntityId::new(target, port.clone());
@@ -186,6 +217,7 @@ pub fn graphs(model: &Model, target: &TargetId) -> Vec<Graph> {
         graphs.extend(trouble(model, &id));
     }
     graphs.extend(host::of_guest(model, target));
+    graphs.extend(measured::of_guest(model, target));
     if !ports.is_empty() {
         graphs.push(queue_pairs(model, target));
     }

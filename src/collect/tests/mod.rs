@@ -3,6 +3,7 @@
 mod batches;
 mod esxi;
 mod esxi_shells;
+mod esxtop;
 mod privilege;
 mod samples;
 mod secrets;

@@ -7,6 +7,7 @@ mod advice;
 mod arguments;
 mod cleaned;
 mod esxi;
+mod esxtop;
 mod formats;
 mod guest;
 mod hidden;
@@ -114,6 +115,9 @@ const LARGEST_PASTE: usize = 1 << 20;
 pub fn explain(path: &str, bytes: &[u8]) -> Explained {
     if let Some(own) = own::read(path, bytes) {
         return own;
+    }
+    if let Some(saved) = esxtop::read(bytes) {
+        return saved;
     }
     let text = String::from_utf8_lossy(bytes);
     let (text, breaks) = Breaks::of(text);

@@ -4,6 +4,7 @@
 
 mod adapter;
 mod function;
+mod group;
 mod guest;
 pub mod identity;
 mod index;
@@ -17,6 +18,7 @@ use std::collections::BTreeMap;
 
 use crate::fabric::{Attribute, Entity, EntityId, Fabric, TargetId, Value};
 use crate::probe::esxi::address::PciAddress;
+pub use group::{group_of, group_of_guest, vm_of_group};
 pub use wire::{NamedCable, cables};
 
 /// What is said of counters of a host's RDMA device wherever they stand for a guest.

@@ -21,6 +21,8 @@ macro_rules! host {
             CommandLineTool = "command-line-tool", "read with", None, Status;
             /// What waits for a reboot, in words; empty if nothing.
             RebootPending = "reboot-pending", "reboot pending", None, Status;
+            /// How short its memory is: `high` (nothing is taken from VMs), `clear`, `soft`, `hard`, `low`.
+            MemoryState = "memory-state", "memory state", None, Status;
             /// Processor packages.
             ProcessorPackages = "processor-packages", "CPU packages", Count, Setting;
             /// Processor cores.

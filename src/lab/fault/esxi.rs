@@ -2,8 +2,9 @@
 
 use super::{Fault, Of};
 use crate::lab::machine::HostTrouble::{
-    CeeMode, FirmwareOlder, GpuNotGiven, GpuWindowMissing, HcaPassthrough, HostdDead, ParameterDiffers, RebootPending,
-    RulesetClosed, TwoUplinks, VlanMismatch, VmMoved, VmknicUntagged,
+    CeeMode, FirmwareOlder, GpuNotGiven, GpuWindowMissing, HcaPassthrough, HostdDead, NeighbourBalloons, NumaRemote,
+    OwnBalloon, ParameterDiffers, ReadyHigh, RebootPending, RulesetClosed, TwoUplinks, VlanMismatch, VmMoved,
+    VmknicUntagged,
 };
 use crate::lab::machine::Trouble;
 
@@ -110,6 +111,38 @@ trouble!(
     "gpu-window-missing",
     "no window for the GPU's BARs",
     "The VM with a GPU has no 64-bit MMIO window any more: it was powered off and does not start again"
+);
+trouble!(
+    READY_HIGH,
+    Of::Hosts,
+    Trouble::Host(ReadyHigh),
+    "vm-ready-high",
+    "VMs wait for processors",
+    "The host promised more processors than it has: each virtual processor of its VMs is ready for a quarter of the time and does not run"
+);
+trouble!(
+    NEIGHBOUR_BALLOONS,
+    Of::Hosts,
+    Trouble::Host(NeighbourBalloons),
+    "neighbour-ballooning",
+    "a neighbour's memory is taken back",
+    "Another VM was powered on for which the host has too little memory: its balloon is inflated and part of it is swapped"
+);
+trouble!(
+    OWN_BALLOON,
+    Of::Hosts,
+    Trouble::Host(OwnBalloon),
+    "own-balloon",
+    "balloon in a VM whose memory is reserved",
+    "The balloon of the VM with a graphics device holds 2 GiB, although all of its memory is reserved"
+);
+trouble!(
+    NUMA_REMOTE,
+    Of::Hosts,
+    Trouble::Host(NumaRemote),
+    "numa-remote",
+    "memory on the other NUMA node",
+    "Three quarters of the memory of the VM with a graphics device lie on the NUMA node that the device is not on"
 );
 pub(super) const SSH_STOPPED: Fault = Fault {
     name: "ssh-stopped",

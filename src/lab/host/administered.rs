@@ -124,6 +124,10 @@ impl Administered {
             | HostTrouble::CeeMode
             | HostTrouble::FirmwareOlder
             | HostTrouble::GpuWindowMissing
+            | HostTrouble::ReadyHigh
+            | HostTrouble::NeighbourBalloons
+            | HostTrouble::OwnBalloon
+            | HostTrouble::NumaRemote
             | HostTrouble::HostdDead => {}
         }
     }

@@ -67,6 +67,7 @@ fn vmx(vm: &Vm) -> String {
         Role::Pvrdma => include_str!("templates/pvrdma.vmx"),
         Role::Gpu => include_str!("templates/gpu.vmx"),
         Role::Edited => include_str!("templates/edited.vmx"),
+        Role::Neighbour => include_str!("templates/plain.vmx"),
     };
     let (port, connection) = vm.port.unwrap_or_default();
     let mac = |place: usize| vm.macs.get(place).cloned().unwrap_or_default();

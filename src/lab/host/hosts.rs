@@ -11,6 +11,7 @@ use super::super::guest::state::uuid;
 use super::super::machine::HostTrouble;
 use super::administered::Administered;
 use super::cables::Cable;
+use super::esxtop;
 use super::functions::functions;
 use super::state::{Carried, Dcb, Module, Port, Release, State, Uplink, Vmknic};
 use super::vm::{Role, Vm};
@@ -186,6 +187,10 @@ impl Cluster {
             carried: Carried::default(),
         };
         administered.apply(&mut state);
+        let taken: Vec<(u32, u32)> = state.vms.iter().map(|vm| esxtop::taken(&state, vm)).collect();
+        for (vm, taken) in state.vms.iter_mut().zip(taken) {
+            vm.taken = if vm.on { taken } else { (0, 0) };
+        }
         state
     }
 
@@ -212,6 +217,7 @@ impl Cluster {
                 processors: 8,
                 system: host_uuid.to_owned(),
                 volume: VOLUMES[index],
+                taken: (0, 0),
                 troubles: Vec::new(),
             });
         }
@@ -232,13 +238,39 @@ impl Cluster {
             processors: 16,
             system: host_uuid.to_owned(),
             volume: VOLUMES[index],
+            taken: (0, 0),
             troubles,
         };
         if special.role != Role::Edited || self.edited {
             vms.push(special);
         }
+        if self.troubles[index].contains(&HostTrouble::NeighbourBalloons) {
+            vms.push(neighbour(index, seed, host_uuid));
+        }
         vms.sort_by_key(|vm| vm.number);
         vms
+    }
+}
+
+/// A VM for which a host has no memory left: it holds more than what the others leave.
+fn neighbour(index: usize, seed: u64, host_uuid: &str) -> Vm {
+    Vm {
+        number: 31,
+        name: "batch-07".to_owned(),
+        folder: "batch-07".to_owned(),
+        datastore: "datastore1",
+        role: Role::Neighbour,
+        uuid: uuid(seed, 5),
+        instance: uuid(seed, 6),
+        macs: vec![format!("00:50:56:b2:30:{:02x}", 0x21 + index)],
+        port: None,
+        on: true,
+        memory: 360_448,
+        processors: 24,
+        system: host_uuid.to_owned(),
+        volume: VOLUMES[index],
+        taken: (0, 0),
+        troubles: Vec::new(),
     }
 }
 

@@ -11,6 +11,7 @@
 mod administered;
 mod change;
 mod esxcli;
+mod esxtop;
 mod files;
 mod functions;
 mod hosts;
@@ -193,6 +194,10 @@ impl Host {
             ["esxcli" | "vim-cmd", ..] if state.hostd_dead => Err(NO_AGENT.to_owned()),
             ["esxcli" | "localcli", ..] => esxcli::answer(state, rest),
             ["vim-cmd", ..] => vim::answer(state, rest),
+            ["esxtop", rest @ ..] => {
+                let now = self.clock.began().checked_add(self.clock.elapsed()).unwrap_or(self.clock.began());
+                esxtop::answer(state, rest, now)
+            }
             ["net-dvs", "-l"] => Ok(net_dvs::list(state)),
             ["esxcfg-module", "-g", name] => esxcli::options(state, name),
             ["lspci", "-p"] => Ok(esxcli::lspci(state)),

@@ -13,7 +13,7 @@ use crate::collect::window::{MOST_WORK, WINDOW};
 use crate::engine::once::{Collected, Once, collect_once};
 use crate::engine::plan::{self, TargetPlan, Way};
 use crate::engine::run::{Engine, EngineHandle};
-use crate::fabric::{Outcome, TargetId};
+use crate::fabric::{Attribute, Entity, Outcome, TargetId, Text};
 use crate::lab::{Delays, Lab, Options, Timing, scenario};
 use crate::probe::Turn;
 
@@ -197,6 +197,32 @@ fn a_wrong_password_fails_once_each_time_the_user_asks() {
     assert_eq!(lab.served("esx01").expect("a host").failures, 2);
     engine.shutdown();
     assert!(read(&lab, &["esx01"])[0].reached.is_ok(), "the account is not locked");
+}
+
+#[test]
+fn a_host_is_watched_as_long_as_that_is_wanted() {
+    let lab = lab(Delays::none(), "with-hosts");
+    let (engine, mut messages) = engine(lab.plan("esx01").expect("a host"));
+    let watch = |period| engine.run(&Effect::Watch { target: TargetId::new("esx01"), period });
+    let row = |message| if let Message::Measured(row) = message { Some(*row) } else { None };
+    assert!(watch(Some(Duration::from_secs(5))));
+    for _ in 0..3 {
+        let row = until(&mut messages, row);
+        assert_eq!((row.stream.as_str(), row.period), ("esxi.esxtop", Duration::from_secs(5)));
+        let vm = Entity::Group(Text::new("pv-a"));
+        assert!(row.gauges.iter().any(|gauge| gauge.entity == vm && gauge.value.is_some()), "{:?}", row.gauges);
+        assert!(row.facts.iter().any(|fact| fact.attribute == Attribute::MemoryState));
+    }
+    watch(None);
+    until(&mut messages, |message| row(message).filter(|row| row.gauges.is_empty()));
+    assert!(lab.suffer("neighbour-ballooning", "esx01", true));
+    watch(Some(Duration::from_secs(2)));
+    let soft = until(&mut messages, |message| {
+        let state = row(message)?.facts.into_iter().find(|fact| fact.attribute == Attribute::MemoryState)?;
+        state.reading.state.known().map(ToString::to_string)
+    });
+    assert_eq!(soft, "soft");
+    engine.shutdown();
 }
 
 #[test]

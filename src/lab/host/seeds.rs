@@ -96,6 +96,8 @@ fn changes(trouble: HostTrouble) -> Vec<Change> {
         ],
         // Only the first host has a VM with a graphics device; the diagnosis of the scenarios shows the rest.
         GpuNotGiven | GpuWindowMissing => vec![],
+        // These show in what `esxtop` prints.
+        ReadyHigh | NeighbourBalloons | OwnBalloon | NumaRemote => vec![],
     }
 }
 

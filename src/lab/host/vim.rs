@@ -43,7 +43,7 @@ pub fn answer(state: &State, words: &[String]) -> Said {
 fn guest_id(vm: &Vm) -> (&'static str, &'static str) {
     match vm.role {
         Role::Pvrdma => ("debian11_64Guest", "Debian GNU/Linux 11 (64-bit)"),
-        Role::Gpu | Role::Edited => ("ubuntu64Guest", "Ubuntu Linux (64-bit)"),
+        Role::Gpu | Role::Edited | Role::Neighbour => ("ubuntu64Guest", "Ubuntu Linux (64-bit)"),
     }
 }
 
@@ -58,7 +58,7 @@ fn all(state: &State) -> String {
     for vm in &state.vms {
         let annotation = match vm.role {
             Role::Gpu => "A100 for training\nask before it is moved",
-            Role::Pvrdma | Role::Edited => "",
+            Role::Pvrdma | Role::Edited | Role::Neighbour => "",
         };
         let line = format!(
             "{:<7}{:<name_width$}{:<path_width$}{:<19}{:<10}{annotation}",
@@ -103,7 +103,7 @@ fn summary(vm: &Vm) -> String {
          numEthernetCards = {cards},\n      numVirtualDisks = 1,\n      uuid = \"{uuid}\",\n      instanceUuid = \"{instance}\",\n      \
          guestId = \"{id}\",\n      guestFullName = \"{full}\",\n      annotation = \"\",\n   }},\n   storage = (vim.vm.Summary.StorageSummary) null,\n   \
          quickStats = (vim.vm.Summary.QuickStats) {{\n      overallCpuUsage = {usage},\n      guestMemoryUsage = {used},\n      \
-         hostMemoryUsage = {held},\n      balloonedMemory = 0,\n      swappedMemory = 0,\n      uptimeSeconds = {uptime},\n   }},\n   \
+         hostMemoryUsage = {held},\n      balloonedMemory = {balloon},\n      swappedMemory = {swapped},\n      uptimeSeconds = {uptime},\n   }},\n   \
          overallStatus = \"green\",\n}}\n",
         number = vm.number,
         mhz = vm.processors * 1995,
@@ -120,12 +120,18 @@ fn summary(vm: &Vm) -> String {
         usage = if vm.on { 1840 } else { 0 },
         used = if vm.on { vm.memory / 8 } else { 0 },
         held = if vm.on { vm.memory + 84 } else { 0 },
+        balloon = vm.taken.0,
+        swapped = vm.taken.1,
         uptime = if vm.on { 517_000 } else { 0 },
     )
 }
 
 fn reserved(vm: &Vm) -> u32 {
-    if vm.role == Role::Edited { 16_384 } else { vm.memory }
+    match vm.role {
+        Role::Edited => 16_384,
+        Role::Neighbour => 0,
+        Role::Pvrdma | Role::Gpu => vm.memory,
+    }
 }
 
 fn config(vm: &Vm) -> String {
@@ -174,7 +180,7 @@ fn config(vm: &Vm) -> String {
         latency = if edited { "high" } else { "normal" },
         hot = edited,
         firmware = if edited { "bios" } else { "efi" },
-        locked = !edited,
+        locked = !edited && vm.role != Role::Neighbour,
     )
 }
 
@@ -187,6 +193,7 @@ fn extra_config(vm: &Vm) -> Vec<(&'static str, String)> {
     ];
     match vm.role {
         Role::Pvrdma => {}
+        Role::Neighbour => all.truncate(3),
         Role::Gpu => {
             if !vm.suffers(HostTrouble::GpuWindowMissing) {
                 all.extend([
@@ -276,7 +283,7 @@ fn devices(vm: &Vm) -> Vec<String> {
         ));
     }
     let passed = match vm.role {
-        Role::Pvrdma => None,
+        Role::Pvrdma | Role::Neighbour => None,
         Role::Gpu => Some(("GA100 [A100 PCIe 40GB]", "00000:175:00.0", "20f1", 4318)),
         // Written by hand: it reads both ways, and the host has a function for either.
         Role::Edited => Some(("MT28908 Family [ConnectX-6]", AMBIGUOUS_ID, "101b", 5555)),

@@ -11,6 +11,8 @@ pub enum Role {
     Gpu,
     /// A VM whose configuration somebody edited by hand, wrongly.
     Edited,
+    /// An ordinary VM without any device of the host and without a reservation.
+    Neighbour,
 }
 
 /// One VM.
@@ -44,6 +46,8 @@ pub struct Vm {
     pub system: String,
     /// Id of its storage.
     pub volume: &'static str,
+    /// MiB of its memory that its balloon holds, and that the host has swapped.
+    pub taken: (u32, u32),
     /// What its host suffers that is about this VM.
     pub troubles: Vec<HostTrouble>,
 }
@@ -57,7 +61,7 @@ impl Vm {
     /// Virtual hardware.
     pub fn hardware(&self) -> u32 {
         match self.role {
-            Role::Pvrdma | Role::Gpu => 19,
+            Role::Pvrdma | Role::Gpu | Role::Neighbour => 19,
             Role::Edited => 13,
         }
     }

@@ -6,6 +6,7 @@
 //! second socket that is bound to it and never listens, so it can be opened again.
 
 pub mod command;
+mod esxtop;
 mod gpus;
 pub mod keys;
 pub mod leftovers;

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use crate::engine::CLOCK;
 use crate::probe::dialect::posix::{Listed, ONCE, change_script, compile, marker, quote};
@@ -45,6 +46,13 @@ pub enum Script {
     Gpus {
         /// The nonce.
         nonce: String,
+    },
+    /// The block that passes on what `esxtop` prints.
+    Esxtop {
+        /// The nonce.
+        nonce: String,
+        /// Time between two rows.
+        period: Duration,
     },
     /// One command that changes something.
     Change {
@@ -127,6 +135,7 @@ pub fn recognise(input: &str, ended: bool) -> Option<(Script, usize)> {
                 .map(Script::Batch)
                 .or_else(|| stream(text))
                 .or_else(|| gpus(text))
+                .or_else(|| esxtop(text))
                 .or_else(|| change(text))
                 .unwrap_or(Script::Foreign);
             Some((script, end))
@@ -210,6 +219,13 @@ fn gpus(text: &str) -> Option<Script> {
     (text == gpu::stream::block(nonce)).then(|| Script::Gpus { nonce: nonce.to_owned() })
 }
 
+fn esxtop(text: &str) -> Option<Script> {
+    let nonce = nonce(text.lines().find_map(|line| line.strip_prefix("n='")?.strip_suffix('\''))?)?;
+    let command = text.lines().find_map(|line| line.strip_prefix("esxtop -b -d "))?;
+    let period = Duration::from_secs(command.split(' ').next()?.parse().ok()?);
+    (esxi::esxtop::block(nonce, period) == text).then(|| Script::Esxtop { nonce: nonce.to_owned(), period })
+}
+
 /// The words of a change: those of which our own script is made.
 fn change(text: &str) -> Option<Script> {
     let line = text.lines().find_map(|line| line.strip_suffix(" </dev/null"))?;
@@ -283,6 +299,16 @@ mod tests {
         let (script, length) = recognise(&text, false).expect("it is whole");
         assert_eq!(script, Script::Stream { nonce: "abc".to_owned(), sudo: false });
         assert_eq!(&text[length..], "7 q\n8\n");
+    }
+
+    #[test]
+    fn the_stream_of_a_host_is_known_by_its_period() {
+        let period = Duration::from_secs(2);
+        let text = esxi::esxtop::block("abc", period);
+        let found = recognise(&text, false);
+        assert_eq!(found, Some((Script::Esxtop { nonce: "abc".to_owned(), period }, text.len())));
+        let changed = text.replacen("kill $w", "kill 1", 1);
+        assert_eq!(recognise(&changed, false).map(|(script, _)| script), Some(Script::Foreign));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use russh::{Channel, ChannelMsg, ChannelReadHalf, ChannelWriteHalf};
 
 use super::print::{self, Printed, not_found};
 use super::script::{Batch, Script, Wanted, recognise};
-use super::{Host, command, gpus, stream};
+use super::{Host, command, esxtop, gpus, stream};
 use crate::lab::fault::garbage;
 use crate::lab::machine::{Login, Machine};
 use crate::probe::dialect::posix::marker;
@@ -156,6 +156,10 @@ async fn script(host: &Host, login: &Login, input: &mut ChannelReadHalf, out: &m
         }
         Script::Gpus { nonce } => {
             gpus::run(host, login, &nonce, ended, input, out).await?;
+            out.end(0).await
+        }
+        Script::Esxtop { nonce, period } => {
+            esxtop::run(host, login, &nonce, period, ended, input, out).await?;
             out.end(0).await
         }
         Script::Change { words, sudo } => {

@@ -12,6 +12,7 @@ mod config_files;
 pub mod counting;
 mod dcb;
 pub mod each;
+pub mod esxtop;
 mod firewall;
 mod hardware;
 pub mod json;

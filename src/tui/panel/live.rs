@@ -361,12 +361,13 @@ fn draw_graph(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect
     frame.render_widget(widget, plot);
 }
 
-/// Queue pairs are read every few seconds, not each second. Steps say themselves where their gaps are.
+/// Queue pairs and rows of `esxtop` are read every few seconds, not each second. Steps say themselves where their gaps are.
 fn longest_step(graph: &Graph) -> f64 {
     if graph.is_shared() {
         return f64::INFINITY;
     }
-    if graph.attribute == Attribute::ForeignQueuePairs { live::LONGEST_STEP_SECONDS } else { 0.0 }
+    let is_read_now_and_then = graph.attribute == Attribute::ForeignQueuePairs || graph.is_watched();
+    if is_read_now_and_then { live::LONGEST_STEP_SECONDS } else { 0.0 }
 }
 
 fn seconds_ago(points: &[LinePoint], edge: Timestamp, unit: GraphUnit) -> Vec<(f64, Option<f64>)> {

@@ -22,6 +22,7 @@ use super::screen::{Panel, Screen};
 use super::wizard::{self, Pasted};
 use crate::diagnose::check::SiteSays;
 use crate::diagnose::join::{Joined, join_declared};
+use crate::diagnose::limit::{Limits, Says};
 use crate::fabric::{Fabric, SeriesStore, SlowStore, SourceId, TargetId, Text, Timestamp};
 
 /// What kind of machine a target is.
@@ -216,6 +217,9 @@ pub struct Model {
     /// How counters of hosts move, which are read now and then.
     #[serde(default)]
     pub slow: SlowStore,
+    /// What limits each GPU.
+    #[serde(default)]
+    pub limits: Limits,
     /// What happened.
     pub events: EventLog,
     /// True if something was read since the checks ran that they could judge otherwise.
@@ -275,6 +279,7 @@ impl Model {
             vmx_files: super::vm_devices::VmxCache::default(),
             series: SeriesStore::default(),
             slow: SlowStore::default(),
+            limits: Limits::default(),
             events: EventLog::default(),
             unjudged: false,
             judged_at: now,
@@ -316,6 +321,7 @@ impl Model {
         self.fabric_changed();
         self.series.forget(target);
         self.slow.forget(target);
+        self.limits.forget(target);
         self.raw.forget(target);
         self.vmx_files.forget(target);
         self.prompts.retain(|prompt| prompt.target != *target);
@@ -324,6 +330,10 @@ impl Model {
 
     /// Which thing of one target is which thing of another.
     pub fn joined(&self) -> &Joined {
+        self.shared_join()
+    }
+
+    fn shared_join(&self) -> &Arc<Joined> {
         self.joined.get_or_init(|| {
             let (targets, cables) = (wizard::pasted::with_pasted(self), wizard::pasted::cables(self));
             Arc::new(join_declared(&self.fabric, &targets, &cables))
@@ -333,6 +343,19 @@ impl Model {
     /// What the checks said when they ran last: it can be some seconds behind what was read.
     pub fn diagnosed(&self) -> Arc<Diagnosed> {
         Arc::clone(&self.diagnosed)
+    }
+
+    /// Makes the verdicts on GPUs anew. One that says something else than before calls for the checks.
+    pub(super) fn judge_gpus(&mut self) {
+        if self.limits.is_empty() {
+            return;
+        }
+        let joined = Arc::clone(self.shared_join());
+        let site = &self.options.site;
+        let says = Says { rule: site.gpu_rule, thresholds: &site.thresholds };
+        if self.limits.judge(&self.fabric, &joined, says, self.now) {
+            self.unjudged = true;
+        }
     }
 
     /// Runs the checks.
@@ -353,6 +376,7 @@ impl Model {
 
     /// Makes again what is not kept with a model, after it was read from a file.
     pub fn restore(&mut self) {
+        self.judge_gpus();
         if self.judged_with > 0 {
             self.diagnosed = Diagnosed::of(self, super::healthy::compare(self));
         }

@@ -42,6 +42,7 @@ fn take_in(model: &mut Model, message: Message) -> Vec<Effect> {
         Message::Clock(at) => {
             model.now = model.now.max(at);
             tell_stale(model);
+            model.judge_gpus();
             diagnosis::judge(model);
             let mut effects = healthy::keep(model);
             if model.screen.notice.as_ref().is_some_and(|(_, said)| at.duration_since(*said).as_secs() >= 5) {

@@ -137,7 +137,13 @@ impl Session {
             target: one.target.as_deref().map(Text::new),
             expires: one.expires,
         });
-        SiteSays { thresholds, declared, cables: cables(&self.inventory), accepted: accepted.collect() }
+        SiteSays {
+            thresholds,
+            declared,
+            cables: cables(&self.inventory),
+            accepted: accepted.collect(),
+            gpu_rule: self.settings.gpu_rule.value,
+        }
     }
 
     /// Time between two samples.

@@ -17,7 +17,7 @@ pub use declared::Declared;
 pub use error::{Defect, Defects};
 pub use inventory::{Access, Inventory, Kind, Links, Target};
 pub use rules::{Rules, SiteThreshold, Suppression};
-pub use settings::{GlyphSet, Setting, Settings, Whence};
+pub use settings::{AlertNotice, GlyphSet, GpuRule, Setting, Settings, Whence};
 
 use reader::Reader;
 

@@ -19,9 +19,14 @@ pub fn settings(session: &Session) -> Vec<Started> {
                 Name::LowBandwidth | Name::Plain | Name::Mouse => {
                     on_off(value == crate::config::settings::Given::Flag(true)).to_owned()
                 }
-                Name::Theme | Name::Keymap | Name::Glyphs | Name::PeriodMs | Name::HealthyDays | Name::SshConfig => {
-                    value.to_string()
-                }
+                Name::Theme
+                | Name::Keymap
+                | Name::Glyphs
+                | Name::PeriodMs
+                | Name::HealthyDays
+                | Name::GpuRule
+                | Name::AlertNotice
+                | Name::SshConfig => value.to_string(),
             };
             started(name.key(), &value, &whence.to_string())
         })

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::alerts::Alerts;
 use super::change::Change;
 use super::clock::Bounds;
 use super::connection::{Connection, Problem};
@@ -20,6 +21,7 @@ use super::prompt::Prompt;
 use super::raw::RawStore;
 use super::screen::{Panel, Screen};
 use super::wizard::{self, Pasted};
+use crate::config::AlertNotice;
 use crate::diagnose::check::SiteSays;
 use crate::diagnose::join::{Joined, join_declared};
 use crate::diagnose::limit::{Limits, Says};
@@ -157,6 +159,12 @@ pub struct Options {
     /// True if a snapshot is kept once a day while nothing is wrong, and compared with.
     #[serde(default)]
     pub keeps_healthy: bool,
+    /// How the terminal tells of an alert.
+    #[serde(default)]
+    pub alert_notice: AlertNotice,
+    /// True if the configuration names a hook for alerts; its words are no part of a recording.
+    #[serde(default)]
+    pub alert_hook: bool,
 }
 
 impl Default for Options {
@@ -171,6 +179,8 @@ impl Default for Options {
             settings: Vec::new(),
             site: SiteSays::default(),
             keeps_healthy: false,
+            alert_notice: AlertNotice::default(),
+            alert_hook: false,
         }
     }
 }
@@ -222,6 +232,9 @@ pub struct Model {
     pub limits: Limits,
     /// What happened.
     pub events: EventLog,
+    /// What calls for attention, and what was done about it.
+    #[serde(default)]
+    pub alerts: Alerts,
     /// True if something was read since the checks ran that they could judge otherwise.
     #[serde(default)]
     pub unjudged: bool,
@@ -281,6 +294,7 @@ impl Model {
             slow: SlowStore::default(),
             limits: Limits::default(),
             events: EventLog::default(),
+            alerts: Alerts::default(),
             unjudged: false,
             judged_at: now,
             judged_with: 0,
@@ -322,6 +336,7 @@ impl Model {
         self.series.forget(target);
         self.slow.forget(target);
         self.limits.forget(target);
+        self.alerts.forget(target);
         self.raw.forget(target);
         self.vmx_files.forget(target);
         self.prompts.retain(|prompt| prompt.target != *target);

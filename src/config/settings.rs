@@ -356,12 +356,7 @@ impl Settings {
     pub(super) fn take_file(&mut self, reader: &mut Reader<'_>, path: &str, key: &Key<'_>, item: &Item<'_>) -> bool {
         let Some(name) = Name::ALL.into_iter().find(|name| name.key() == key.get_ref().as_ref()) else { return false };
         let given = match name {
-            Name::Theme
-            | Name::Keymap
-            | Name::Glyphs
-            | Name::GpuRule
-            | Name::AlertNotice
-            | Name::SshConfig => {
+            Name::Theme | Name::Keymap | Name::Glyphs | Name::GpuRule | Name::AlertNotice | Name::SshConfig => {
                 reader.text(name.key(), item).map(Given::Text)
             }
             Name::LowBandwidth | Name::Plain | Name::Mouse => reader.flag(name.key(), item).map(Given::Flag),
@@ -474,6 +469,8 @@ mod tests {
             (Name::Mouse, "true"),
             (Name::PeriodMs, "500"),
             (Name::HealthyDays, "30"),
+            (Name::GpuRule, "published"),
+            (Name::AlertNotice, "osc9"),
             (Name::SshConfig, "/etc/lab/ssh_config"),
         ] {
             assert_eq!(settings.get(name).1, &Whence::Default);
@@ -496,6 +493,8 @@ mod tests {
             (Name::Plain, "", "plain must be true or false, not \"\""),
             (Name::PeriodMs, "5", "period_ms must be a number of milliseconds from 200 to 60000, not \"5\""),
             (Name::HealthyDays, "366", "healthy_days must be a number of days from 0 to 365, not \"366\""),
+            (Name::GpuRule, "publishd", "unknown gpu_rule \"publishd\"; did you mean \"published\"?"),
+            (Name::AlertNotice, "horn", "unknown alert_notice \"horn\"; known here: none, bell, osc9"),
             (Name::PeriodMs, "1s", "period_ms must be a number of milliseconds from 200 to 60000, not \"1s\""),
         ] {
             let found = settings.set(name, &Given::Text(text.to_owned()), Whence::Default);

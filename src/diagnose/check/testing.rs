@@ -8,10 +8,10 @@ use std::time::Duration;
 use super::{
     Answers, Check, Exhibit, Judged, Machine, MachineKind, Moved, Movements, Reached, Scene, Thresholds, examine,
 };
+use crate::config::GpuRule;
 use crate::diagnose::cause::Found;
 use crate::diagnose::document::reading_of;
 use crate::diagnose::finding::Status;
-use crate::config::GpuRule;
 use crate::diagnose::join::{Joined, NamedCable, join_declared};
 use crate::diagnose::limit::{Limits, Says};
 use crate::fabric::{

@@ -105,7 +105,9 @@ impl Around<'_> {
         if held.is_empty() {
             return match ready {
                 Seen::TooFew => Assessed::unseen(Lack::TooFew),
-                Seen::Untold => Assessed::unseen(Lack::Missing("esxtop does not tell the ready time of its VM".to_owned())),
+                Seen::Untold => {
+                    Assessed::unseen(Lack::Missing("esxtop does not tell the ready time of its VM".to_owned()))
+                }
                 _ => Assessed::clear(says),
             };
         }
@@ -160,13 +162,18 @@ impl Around<'_> {
         };
         let away = window::HOST.look(&mut raised.away, rows.iter().map(away));
         let local = rows.mean(Measure::NumaLocal, window::HOST.of);
-        let local = local.map_or("locality is not told".to_owned(), |local| format!("{local:.0} % of its memory is local"));
+        let local =
+            local.map_or("locality is not told".to_owned(), |local| format!("{local:.0} % of its memory is local"));
         match (away, remote) {
             (Seen::Holds(met, of), _) => {
                 let (node, function) = node.unwrap_or_else(|| (0, gpu.clone()));
                 let says = format!("the VM runs on other NUMA nodes than node {node}, which its GPU is near; {local}");
                 self.weighed(work, says)
-                    .shown(group, Measure::HomeNodes, format!("node {node} is no home of the VM in {met} of {of} samples"))
+                    .shown(
+                        group,
+                        Measure::HomeNodes,
+                        format!("node {node} is no home of the VM in {met} of {of} samples"),
+                    )
                     .read(&function, Attribute::NumaNode, format!("its GPU is near node {node}"))
             }
             (_, Seen::Holds(met, of)) => {
@@ -286,7 +293,8 @@ impl Around<'_> {
         let met: Vec<Option<(bool, bool)>> = rows.iter().map(presses).collect();
         let seen = rule.look(&mut raised.pressure, met.into_iter());
         let state = rows.newest(Measure::MemoryState);
-        let state = state.map_or("memory state not told".to_owned(), |state| format!("memory state {}", state_name(state)));
+        let state =
+            state.map_or("memory state not told".to_owned(), |state| format!("memory state {}", state_name(state)));
         let taken = rows.newest(Measure::HostBalloon).map(|all| (all - own).max(0.0));
         let taken = taken.map_or(String::new(), |taken| format!(", {} MB taken from other VMs", mebibytes(taken)));
         let says = format!("{state}{taken}");
@@ -295,12 +303,18 @@ impl Around<'_> {
             Seen::Untold => Assessed::unseen(Lack::Missing("esxtop does not tell the memory of the host".to_owned())),
             Seen::Clear => Assessed::clear(says),
             Seen::Holds(met, of) => {
-                let mut assessed = Assessed::holds(false, Confidence::Likely, says.clone())
-                    .shown(host, Measure::MemoryState, format!("{says}, in {met} of {of} samples"));
+                let mut assessed = Assessed::holds(false, Confidence::Likely, says.clone()).shown(
+                    host,
+                    Measure::MemoryState,
+                    format!("{says}, in {met} of {of} samples"),
+                );
                 let swap = rows.newest(Measure::HostSwapIn).filter(|rate| *rate >= SWAPPING);
                 if let Some(rate) = swap {
-                    assessed =
-                        assessed.shown(host, Measure::HostSwapIn, format!("{} GB/s read back from swap", gigabytes(rate)));
+                    assessed = assessed.shown(
+                        host,
+                        Measure::HostSwapIn,
+                        format!("{} GB/s read back from swap", gigabytes(rate)),
+                    );
                 }
                 for (group, lost) in neighbours(groups, &host.target, self.group.map(|(id, _)| id)) {
                     let text = format!("{} lost {} MB to its balloon", group.entity.name(), mebibytes(lost));

@@ -87,7 +87,9 @@ impl Factor {
                 "work of the GPU that stays low after the copies are taken away (data kept on the GPU), or a copy test that \
                  is faster than what is measured here"
             }
-            Self::NumaRemote => "the same speed with the VM on the node of its GPU (numa.nodeAffinity, then measure again)",
+            Self::NumaRemote => {
+                "the same speed with the VM on the node of its GPU (numa.nodeAffinity, then measure again)"
+            }
             Self::CpuStarved => "the same speed while the VM is ready for less than 5 % a virtual CPU",
             Self::Power => "full clocks at the same load with the limit at its default",
             Self::MemoryPressure => "the same speed once the host's memory state is high and nothing is swapped",

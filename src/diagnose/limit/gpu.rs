@@ -118,10 +118,7 @@ impl Sight<'_> {
             Some(value) => small(value),
             None => self.count(attribute),
         };
-        (
-            of(Measure::PcieGenerationNow, Attribute::PcieGeneration),
-            of(Measure::PcieLanesNow, Attribute::PcieLanes),
-        )
+        (of(Measure::PcieGenerationNow, Attribute::PcieGeneration), of(Measure::PcieLanesNow, Attribute::PcieLanes))
     }
 
     fn traffic(&self, row: &Row) -> Traffic {
@@ -230,9 +227,7 @@ impl Sight<'_> {
         match self.full(raised) {
             Seen::TooFew => Assessed::unseen(Lack::TooFew),
             Seen::Untold => Assessed::unseen(Lack::Missing(self.untold_link())),
-            Seen::Clear => {
-                Assessed::clear(format!("{}; {works}", self.carried())).shown(self.id, measure, works)
-            }
+            Seen::Clear => Assessed::clear(format!("{}; {works}", self.carried())).shown(self.id, measure, works),
             Seen::Holds(met, of) => {
                 let published = self.rule == GpuRule::Published;
                 // A busy GPU beside a full link is what a good program looks like, too.
@@ -256,7 +251,9 @@ impl Sight<'_> {
         match (self.low_is_told(), self.link_now()) {
             (false, _) => "its use is not published (MIG is on, or the driver does not tell it)".to_owned(),
             (true, None) => "generation and width of its link are not published".to_owned(),
-            (true, Some(_)) => "its PCIe throughput is not published (vGPU does not, and some drivers do not)".to_owned(),
+            (true, Some(_)) => {
+                "its PCIe throughput is not published (vGPU does not, and some drivers do not)".to_owned()
+            }
         }
     }
 
@@ -281,9 +278,9 @@ impl Sight<'_> {
         };
         match window::GPU.look(&mut raised.degraded, self.rows.iter().map(degraded)) {
             Seen::TooFew => Assessed::unseen(Lack::TooFew),
-            Seen::Untold => {
-                Assessed::unseen(Lack::Missing("the highest generation and width of its link are not published".to_owned()))
-            }
+            Seen::Untold => Assessed::unseen(Lack::Missing(
+                "the highest generation and width of its link are not published".to_owned(),
+            )),
             Seen::Clear => Assessed::clear(format!("its link runs at {}", self.link_now().unwrap_or_default())),
             Seen::Holds(met, of) => {
                 let could = match most {
@@ -294,7 +291,11 @@ impl Sight<'_> {
                 let now = self.link_now().unwrap_or_default();
                 let sure = if is_full { Confidence::Proved } else { Confidence::Likely };
                 Assessed::holds(is_full, sure, format!("its link runs at {now} under load, and could at {could}"))
-                    .read(self.id, Attribute::PcieGeneration, format!("the link runs at {now} in {met} of {of} samples"))
+                    .read(
+                        self.id,
+                        Attribute::PcieGeneration,
+                        format!("the link runs at {now} in {met} of {of} samples"),
+                    )
                     .read(self.id, Attribute::PcieGenerationMax, format!("{could} is possible"))
                     .shown(self.id, Measure::PcieReceived, self.carried())
             }
@@ -318,11 +319,8 @@ impl Sight<'_> {
 
     pub(super) fn thermal(&self, raised: &mut Raised, work: Work) -> Assessed {
         let hard = self.held_by(&mut raised.hardware_thermal, HARDWARE_THERMAL | HARDWARE_SLOWDOWN, POWER_BRAKE);
-        let any = self.held_by(
-            &mut raised.thermal,
-            SOFTWARE_THERMAL | HARDWARE_THERMAL | HARDWARE_SLOWDOWN,
-            POWER_BRAKE,
-        );
+        let any =
+            self.held_by(&mut raised.thermal, SOFTWARE_THERMAL | HARDWARE_THERMAL | HARDWARE_SLOWDOWN, POWER_BRAKE);
         let warm = match (self.rows.newest(Measure::Temperature), self.count(Attribute::SlowdownTemperature)) {
             (Some(now), Some(limit)) => format!("{now:.0} °C, slows down at {limit} °C"),
             (Some(now), None) => format!("{now:.0} °C"),
@@ -393,12 +391,18 @@ impl Sight<'_> {
                     let assessed = Assessed::holds(true, Confidence::Proved, low)
                         .read(self.id, Attribute::PowerLimit, format!("limit {} W", limit / 1000))
                         .read(self.id, Attribute::PowerLimitDefault, format!("{} W by default", default / 1000))
-                        .read(self.id, Attribute::ClockReasons, format!("clocks held by power in {met} of {of} samples"))
+                        .read(
+                            self.id,
+                            Attribute::ClockReasons,
+                            format!("clocks held by power in {met} of {of} samples"),
+                        )
                         .shown(self.id, Measure::Power, drawn);
                     self.with_clocks(assessed)
                 }
                 // Full load of a sound card ends at the limit that it came with.
-                _ => Assessed::clear(format!("{drawn}: at the limit that the card is made for, as under full load is usual")),
+                _ => Assessed::clear(format!(
+                    "{drawn}: at the limit that the card is made for, as under full load is usual"
+                )),
             },
         }
     }

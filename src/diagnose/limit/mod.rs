@@ -90,8 +90,7 @@ struct Gpu {
 
 impl Limits {
     /// A value that knows nothing, for whoever looks without any stream.
-    pub const NONE: &'static Self =
-        &Self { gpus: BTreeMap::new(), around: BTreeMap::new(), verdicts: BTreeMap::new() };
+    pub const NONE: &'static Self = &Self { gpus: BTreeMap::new(), around: BTreeMap::new(), verdicts: BTreeMap::new() };
 
     /// Takes in a row of a stream.
     pub fn take(&mut self, row: &Measured) {
@@ -179,8 +178,7 @@ fn verdict(
     says: Says<'_>,
 ) -> Verdict {
     let Gpu { rows, raised } = gpu;
-    let sight =
-        Sight { id, rows, fabric, rule: says.rule, full_from: says.thresholds.of(&FULL) / 100.0 };
+    let sight = Sight { id, rows, fabric, rule: says.rule, full_from: says.thresholds.of(&FULL) / 100.0 };
     let vm = joined.vm_of(&id.target);
     let group = vm.and_then(|vm| group_of(fabric, vm));
     let host = vm.map(|vm| EntityId::new(&vm.target, Entity::Host));
@@ -219,8 +217,11 @@ fn verdict(
 /// Ranks what holds: what is proved wrong around the VM, then what the GPU shows, then the rest, each in the order of the
 /// factors.
 fn sum_up(sight: &Sight<'_>, vm: Option<EntityId>, work: Work, factors: BTreeMap<Factor, Assessed>) -> Verdict {
-    let mut held: Vec<(Factor, &Assessed)> =
-        factors.iter().filter(|(_, assessed)| assessed.is_held()).map(|(factor, assessed)| (*factor, assessed)).collect();
+    let mut held: Vec<(Factor, &Assessed)> = factors
+        .iter()
+        .filter(|(_, assessed)| assessed.is_held())
+        .map(|(factor, assessed)| (*factor, assessed))
+        .collect();
     held.sort_by_key(|(factor, assessed)| {
         let is_grave = *factor == Factor::ReservationBroken;
         let limits = assessed.outcome == Outcome::Holds { limits: true };

@@ -38,9 +38,17 @@ mod tests {
 
     #[test]
     fn ceilings_are_those_of_the_table() {
-        let near = |value: Option<f64>, gigabytes: f64| value.is_some_and(|value| (value / 1e9 - gigabytes).abs() < 0.02);
-        assert!(near(raw(2, 16), 8.0) && near(raw(3, 16), 15.754) && near(raw(4, 8), 15.754) && near(raw(5, 16), 63.015));
-        assert!(near(usable(2, 8), 3.66) && near(usable(3, 16), 14.40) && near(usable(4, 16), 28.81) && near(usable(5, 16), 57.61));
+        let near =
+            |value: Option<f64>, gigabytes: f64| value.is_some_and(|value| (value / 1e9 - gigabytes).abs() < 0.02);
+        assert!(
+            near(raw(2, 16), 8.0) && near(raw(3, 16), 15.754) && near(raw(4, 8), 15.754) && near(raw(5, 16), 63.015)
+        );
+        assert!(
+            near(usable(2, 8), 3.66)
+                && near(usable(3, 16), 14.40)
+                && near(usable(4, 16), 28.81)
+                && near(usable(5, 16), 57.61)
+        );
         assert!(near(raw(6, 8), 59.0));
         assert_eq!((raw(0, 16), raw(7, 16), raw(4, 0), usable(4, 64)), (None, None, None, None), "no such link");
     }

@@ -13,7 +13,8 @@ pub const SMI: &str = "pci.bus_id, utilization.gpu [%], memory.used [MiB], power
                        00000000:05:00.0, 98 %, 31002 MiB, 287.14 W, 400.00 W, 400.00 W, 1410 MHz, 1410 MHz, 54, 92, 4, 4, 16, 16, 0x0000000000000000\n";
 
 /// The same by DCGM: busy, with a link that is half empty.
-pub const DCGM: &str = "#Entity   GPUTL  SMACT  PCITX         PCIRX\nID\nGPU 0     98     0.930  2101344512    6803341312\n";
+pub const DCGM: &str =
+    "#Entity   GPUTL  SMACT  PCITX         PCIRX\nID\nGPU 0     98     0.930  2101344512    6803341312\n";
 
 /// Its host, with the VM around it and a neighbour.
 pub const ESXTOP: &str = r#""(PDH-CSV 4.0) (UTC)(0)","\\esx01\Memory\Memory State","\\esx01\Memory\Memctl Current MBytes","\\esx01\Memory\Swap MBytes Read/sec","\\esx01\Group Cpu(28868:gpu-a)\% Ready","\\esx01\Group Cpu(28868:gpu-a)\% CoStop","\\esx01\Group Memory(28868:gpu-a)\Memctl MBytes","\\esx01\Group Memory(28868:gpu-a)\Swapped MBytes","\\esx01\Group Memory(28868:gpu-a)\Numa % Local","\\esx01\Group Memory(31000:batch-7)\Memctl MBytes"

@@ -71,7 +71,8 @@ impl Configuration {
 fn read_hook(reader: &mut Reader<'_>, item: &reader::Item<'_>) -> Vec<String> {
     let words = reader.labels("alert_hook", item);
     if words.first().is_some_and(|program| !program.starts_with('/')) {
-        let what = "\"alert_hook\" must begin with the full path of a program: [\"/usr/local/bin/page\", \"--team\", \"hpc\"]";
+        let what =
+            "\"alert_hook\" must begin with the full path of a program: [\"/usr/local/bin/page\", \"--team\", \"hpc\"]";
         reader.defect(item.span().start, what.to_owned());
         return Vec::new();
     }

@@ -137,16 +137,18 @@ pub(super) async fn serve(
         if lately.len() >= MOST_A_MINUTE {
             // It is said when it begins, and with the next one that is told.
             if hook.0.missed.fetch_add(1, Ordering::Relaxed) == 0 {
-                let text = format!("the alert hook ran {MOST_A_MINUTE} times within a minute: more alerts are events only");
+                let text =
+                    format!("the alert hook ran {MOST_A_MINUTE} times within a minute: more alerts are events only");
                 notice(&messages, &text).await;
             }
             continue;
         }
         lately.push_back(Instant::now());
         let missed = hook.0.missed.swap(0, Ordering::Relaxed);
+        let document = document(&news, missed);
         let ran = tokio::select! {
             () = cancelled.cancelled() => return, // what runs ends with its group
-            ran = run(&words, &document(&news, missed), DEADLINE) => ran,
+            ran = run(&words, &document, DEADLINE) => ran,
         };
         match ran {
             Ok(()) => fails = false,
@@ -154,7 +156,8 @@ pub(super) async fn serve(
                 // One that fails each time is told once.
                 if !std::mem::replace(&mut fails, true) {
                     let program = Text::new(&words[0]);
-                    notice(&messages, &format!("the alert hook {program} {why}; see alert_hook in the configuration")).await;
+                    notice(&messages, &format!("the alert hook {program} {why}; see alert_hook in the configuration"))
+                        .await;
                 }
             }
         }
@@ -265,12 +268,16 @@ mod tests {
         assert_eq!(serve_all(&hook, 2).await, Vec::<String>::new());
         let told = documents(&file);
         assert_eq!(told.len(), 2);
-        assert_eq!((&told[0]["schema"], &told[0]["event"], &told[0]["status"]), (&"rdmascope.alert/1".into(), &"raised".into(), &"fail".into()));
+        assert_eq!(
+            (&told[0]["schema"], &told[0]["event"], &told[0]["status"]),
+            (&"rdmascope.alert/1".into(), &"raised".into(), &"fail".into())
+        );
         assert_eq!(told[0]["title"], "gpu-a: it is \"hot\"; $(reboot)");
         assert_eq!((&told[0]["target"], &told[0]["subject"]), (&"gpu-a".into(), &"gpu 0000:05:00.0".into()));
         let schema: serde_json::Value =
             serde_json::from_str(include_str!("../../schema/alert-1.json")).expect("a document");
-        let named: Vec<&str> = schema["required"].as_array().expect("a list").iter().filter_map(|name| name.as_str()).collect();
+        let named: Vec<&str> =
+            schema["required"].as_array().expect("a list").iter().filter_map(|name| name.as_str()).collect();
         let mut written: Vec<&str> = told[0].as_object().expect("a table").keys().map(String::as_str).collect();
         let mut sorted = named.clone();
         sorted.sort_unstable();

@@ -152,7 +152,9 @@ fn hook_defect(path: &Path) -> Option<Defect> {
     let what = match fs::metadata(path) {
         Err(error) => format!("cannot be read: {}", reason(&error)),
         Ok(file) if file.uid() != rustix::process::geteuid().as_raw() => {
-            format!("names an \"alert_hook\" and belongs to another user: chown it, or take the line out (chown $USER {shown})")
+            format!(
+                "names an \"alert_hook\" and belongs to another user: chown it, or take the line out (chown $USER {shown})"
+            )
         }
         Ok(file) if file.mode() & 0o022 != 0 => format!(
             "names an \"alert_hook\" and can be written by others than you, who could have it run anything: chmod go-w {shown}"

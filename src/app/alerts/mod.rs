@@ -154,7 +154,15 @@ impl Alerts {
     }
 
     /// Something calls for attention since now; `event` tells it.
-    pub(super) fn raised(&mut self, target: &TargetId, key: &str, finding: &Finding, cause: &Cause, at: Timestamp, event: u64) {
+    pub(super) fn raised(
+        &mut self,
+        target: &TargetId,
+        key: &str,
+        finding: &Finding,
+        cause: &Cause,
+        at: Timestamp,
+        event: u64,
+    ) {
         let key = (target.clone(), key.to_owned());
         if let Some(known) = self.alerts.get_mut(&key) {
             // It is back, or has become graver: that is told anew only if it was not told as grave before.

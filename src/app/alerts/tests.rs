@@ -80,7 +80,10 @@ fn acknowledged_it_is_quiet_and_snoozed_it_is_told_once_more() {
     let told = run(&mut model, 900..960, true);
     assert!(told.iter().any(|line| line.ends_with("raised gpu.thermal")), "after a quarter of an hour: {told:?}");
     action::run(&mut model, "acknowledge");
-    assert_eq!((flag(&model, number), standing(&model, number).as_deref()), (Some("acknowledged"), Some("acknowledged now")));
+    assert_eq!(
+        (flag(&model, number), standing(&model, number).as_deref()),
+        (Some("acknowledged"), Some("acknowledged now"))
+    );
     assert_eq!(run(&mut model, 960..1000, true), Vec::<String>::new());
     let told = run(&mut model, 1000..1100, false);
     assert!(told.iter().any(|line| line.contains("cleared")), "that it went is told all the same: {told:?}");

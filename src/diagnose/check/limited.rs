@@ -152,11 +152,15 @@ pub mod testing {
     const LINKS: &str = "'/sys/class/net/ens160' -> '../../devices/pci0000:00/0000:00:15.0/0000:03:00.0/net/ens160'\n\
                          '/sys/class/net/ens160/device/driver' -> '../../../../bus/pci/drivers/vmxnet3'\n";
 
+    const SYSTEM: &str = "/proc/sys/kernel/hostname:gpu-a\n/sys/class/dmi/id/sys_vendor:VMware, Inc.\n\
+                          /sys/class/dmi/id/product_uuid:6a76cf14-6501-4b65-a2c3-910960f3dfd5\n";
+
     /// The sound site with the guest in the VM that has the GPU.
     pub fn around() -> Site {
         Site::sound().guest(
             "gpu-a",
             &[
+                says("linux.system-files", SYSTEM),
                 says("linux.pci-functions", FUNCTIONS),
                 says("linux.netdev-files", ADDRESSES),
                 says("linux.netdev-links", LINKS),

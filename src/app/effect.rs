@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use super::alerts::AlertNews;
 use super::change::ChangeAsked;
 use super::copy::CopyText;
 use super::healthy::ToKeep;
 use super::mode::Control;
 use super::prompt::Answer;
+use crate::config::AlertNotice;
 use crate::fabric::{TargetId, Text};
 
 /// Something to be done outside. In replay all of them are off except those of the screen itself:
@@ -67,6 +69,15 @@ pub enum Effect {
     TakesAnswer,
     /// A step of a change of a target.
     Change(ChangeAsked),
+    /// Tell of an alert by the terminal.
+    Notify {
+        /// What, in a line.
+        text: Text,
+        /// How.
+        by: AlertNotice,
+    },
+    /// Tell of an alert by the hook of the configuration.
+    Alert(Box<AlertNews>),
     /// Move in the recording that is replayed.
     Replay(Control),
 }
@@ -87,6 +98,8 @@ impl Effect {
             | Self::TakesAnswer
             | Self::Change(_)
             | Self::KeepHealthy(_)
+            | Self::Notify { .. }
+            | Self::Alert(_)
             | Self::Fault { .. } => false,
         }
     }

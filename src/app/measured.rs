@@ -11,6 +11,7 @@ pub(super) fn take_in(model: &mut Model, row: &Measured) {
         return; // it was closed while this was on its way
     }
     model.series.measured(row);
+    model.limits.take(row);
     if row.facts.is_empty() {
         return;
     }

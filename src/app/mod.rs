@@ -1,6 +1,7 @@
 //! The console without a terminal: model, messages, update, effects, actions.
 
 pub mod action;
+pub mod alerts;
 pub mod change;
 pub mod changes;
 pub mod clock;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::alerts::Alerts;
 use super::change::Change;
 use super::clock::Bounds;
 use super::connection::{Connection, Problem};
@@ -20,8 +21,10 @@ use super::prompt::Prompt;
 use super::raw::RawStore;
 use super::screen::{Panel, Screen};
 use super::wizard::{self, Pasted};
+use crate::config::AlertNotice;
 use crate::diagnose::check::SiteSays;
 use crate::diagnose::join::{Joined, join_declared};
+use crate::diagnose::limit::{Limits, Says};
 use crate::fabric::{Fabric, SeriesStore, SlowStore, SourceId, TargetId, Text, Timestamp};
 
 /// What kind of machine a target is.
@@ -156,6 +159,12 @@ pub struct Options {
     /// True if a snapshot is kept once a day while nothing is wrong, and compared with.
     #[serde(default)]
     pub keeps_healthy: bool,
+    /// How the terminal tells of an alert.
+    #[serde(default)]
+    pub alert_notice: AlertNotice,
+    /// True if the configuration names a hook for alerts; its words are no part of a recording.
+    #[serde(default)]
+    pub alert_hook: bool,
 }
 
 impl Default for Options {
@@ -170,6 +179,8 @@ impl Default for Options {
             settings: Vec::new(),
             site: SiteSays::default(),
             keeps_healthy: false,
+            alert_notice: AlertNotice::default(),
+            alert_hook: false,
         }
     }
 }
@@ -216,8 +227,14 @@ pub struct Model {
     /// How counters of hosts move, which are read now and then.
     #[serde(default)]
     pub slow: SlowStore,
+    /// What limits each GPU.
+    #[serde(default)]
+    pub limits: Limits,
     /// What happened.
     pub events: EventLog,
+    /// What calls for attention, and what was done about it.
+    #[serde(default)]
+    pub alerts: Alerts,
     /// True if something was read since the checks ran that they could judge otherwise.
     #[serde(default)]
     pub unjudged: bool,
@@ -278,7 +295,9 @@ impl Model {
             vmx_files: super::vm_devices::VmxCache::default(),
             series: SeriesStore::default(),
             slow: SlowStore::default(),
+            limits: Limits::default(),
             events: EventLog::default(),
+            alerts: Alerts::default(),
             unjudged: false,
             judged_at: now,
             judged_with: 0,
@@ -321,6 +340,8 @@ impl Model {
         self.fabric_changed();
         self.series.forget(target);
         self.slow.forget(target);
+        self.limits.forget(target);
+        self.alerts.forget(target);
         self.raw.forget(target);
         self.vmx_files.forget(target);
         self.prompts.retain(|prompt| prompt.target != *target);
@@ -329,6 +350,10 @@ impl Model {
 
     /// Which thing of one target is which thing of another.
     pub fn joined(&self) -> &Joined {
+        self.shared_join()
+    }
+
+    fn shared_join(&self) -> &Arc<Joined> {
         self.joined.get_or_init(|| {
             let (targets, cables) = (wizard::pasted::with_pasted(self), wizard::pasted::cables(self));
             Arc::new(join_declared(&self.fabric, &targets, &cables))
@@ -338,6 +363,19 @@ impl Model {
     /// What the checks said when they ran last: it can be some seconds behind what was read.
     pub fn diagnosed(&self) -> Arc<Diagnosed> {
         Arc::clone(&self.diagnosed)
+    }
+
+    /// Makes the verdicts on GPUs anew. One that says something else than before calls for the checks.
+    pub(super) fn judge_gpus(&mut self) {
+        if self.limits.is_empty() {
+            return;
+        }
+        let joined = Arc::clone(self.shared_join());
+        let site = &self.options.site;
+        let says = Says { rule: site.gpu_rule, thresholds: &site.thresholds };
+        if self.limits.judge(&self.fabric, &joined, says, self.now) {
+            self.unjudged = true;
+        }
     }
 
     /// Runs the checks.
@@ -358,6 +396,7 @@ impl Model {
 
     /// Makes again what is not kept with a model, after it was read from a file.
     pub fn restore(&mut self) {
+        self.judge_gpus();
         if self.judged_with > 0 {
             self.diagnosed = Diagnosed::of(self, super::healthy::compare(self));
         }

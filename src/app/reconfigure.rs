@@ -9,6 +9,7 @@ use super::look::{LookChoice, Offered, Started};
 use super::message::Severity;
 use super::model::{Model, Target, TargetKind};
 use super::tree::Node;
+use crate::config::AlertNotice;
 use crate::diagnose::check::SiteSays;
 use crate::fabric::{TargetId, Text, Timestamp};
 
@@ -26,6 +27,12 @@ pub struct Reconfigured {
     /// What it says for the checks.
     #[serde(default)]
     pub site: SiteSays,
+    /// How the terminal tells of an alert.
+    #[serde(default)]
+    pub alert_notice: AlertNotice,
+    /// True if it names a hook for alerts.
+    #[serde(default)]
+    pub alert_hook: bool,
     /// All targets, in order.
     pub order: Vec<TargetId>,
     /// The targets that are new or reached in another way than before.
@@ -53,6 +60,7 @@ pub fn apply(model: &mut Model, new: Reconfigured) -> Vec<Effect> {
     model.options.offered = new.offered;
     model.options.settings = new.settings;
     model.options.site = new.site;
+    (model.options.alert_notice, model.options.alert_hook) = (new.alert_notice, new.alert_hook);
     model.fabric_changed();
     model.unjudged = true;
     let mut effects = Vec::new();
@@ -148,6 +156,8 @@ mod tests {
             },
             settings: Vec::new(),
             site: SiteSays::default(),
+            alert_notice: AlertNotice::default(),
+            alert_hook: false,
             order: order.iter().map(|name| id(name)).collect(),
             opened: opened.collect(),
             closed: closed.iter().map(|name| id(name)).collect(),

@@ -14,7 +14,7 @@ use super::message::{Message, Severity};
 use super::model::{Model, TargetKind};
 use super::prompt::{PromptKind, SecretKind};
 use super::screen::{Overlay, Purpose};
-use super::{diagnosis, healthy, measured, moves, path, pointer, questions, reconfigure, watch, wizard};
+use super::{alerts, diagnosis, healthy, measured, moves, path, pointer, questions, reconfigure, watch, wizard};
 use crate::fabric::series::{GaugeValue, Incident};
 use crate::fabric::{
     Attribute, Change, Entity, EntityId, Fact, Outcome, QueuePairState, Report, Sample, SourceId, State, TargetId,
@@ -43,8 +43,10 @@ fn take_in(model: &mut Model, message: Message) -> Vec<Effect> {
         Message::Clock(at) => {
             model.now = model.now.max(at);
             tell_stale(model);
+            model.judge_gpus();
             diagnosis::judge(model);
             let mut effects = healthy::keep(model);
+            effects.extend(alerts::tell(model));
             if model.screen.notice.as_ref().is_some_and(|(_, said)| at.duration_since(*said).as_secs() >= 5) {
                 model.screen.notice = None;
             }

@@ -48,6 +48,8 @@ struct Document {
     file: String,
     file_exists: bool,
     settings: Vec<ShownSetting>,
+    /// The program alone: its arguments may say more than a terminal should show.
+    alert_hook: Option<String>,
     targets: Vec<ShownTarget>,
     thresholds: Vec<ShownThreshold>,
     suppressions: Vec<ShownSuppression>,
@@ -106,6 +108,7 @@ fn document(loaded: &Loaded) -> Document {
         file: loaded.path.display().to_string(),
         file_exists: loaded.exists,
         settings: Name::ALL.into_iter().map(|name| shown_setting(&loaded.configuration.settings, name)).collect(),
+        alert_hook: loaded.configuration.alert_hook.first().cloned(),
         targets: loaded.configuration.inventory.targets.iter().map(shown_target).collect(),
         thresholds: loaded.configuration.rules.thresholds.iter().map(shown_threshold).collect(),
         suppressions: loaded.configuration.rules.suppressions.iter().map(shown_suppression).collect(),
@@ -191,13 +194,14 @@ fn rules_text(rules: &Rules) -> String {
 fn text(loaded: &Loaded) -> String {
     let state = if loaded.exists { "" } else { " (not there: defaults)" };
     let mut text = format!("{}{state}\n\nSettings\n", loaded.path.display());
-    let settings: Vec<Row> = Name::ALL
+    let mut settings: Vec<Row> = Name::ALL
         .into_iter()
         .map(|name| {
             let (value, whence) = loaded.configuration.settings.get(name);
             Row::new(name.key(), &format!("{value}  ({whence})"))
         })
         .collect();
+    settings.extend(loaded.configuration.alert_hook.first().map(|program| Row::new("alert_hook", program)));
     text.push_str(&rows(&settings, 2));
     text.push_str("\nTargets\n");
     let targets = &loaded.configuration.inventory.targets;

@@ -112,7 +112,19 @@ pub fn session(global: &Global) -> Result<Session, Failure> {
     }
     let (inventory, words, targets) = (Inventory::default(), Vec::new(), Vec::new());
     let declared = Declared::default();
-    Ok(Session { global: global.clone(), settings, inventory, rules, declared, thresholds, words, targets, library })
+    Ok(Session {
+        global: global.clone(),
+        settings,
+        inventory,
+        rules,
+        declared,
+        // Nobody is called for what the lab makes up.
+        alert_hook: Vec::new(),
+        thresholds,
+        words,
+        targets,
+        library,
+    })
 }
 
 /// The machines of the lab that the words name; all without one.

@@ -93,6 +93,8 @@ pub struct Session {
     pub rules: Rules,
     /// What it declares of what only vCenter knows.
     pub declared: Declared,
+    /// The program that is told of alerts, with its arguments; empty for none.
+    pub alert_hook: Vec<String>,
     /// The numbers that it sets for them.
     pub thresholds: Thresholds,
     /// The words that chose them.
@@ -107,7 +109,7 @@ impl Session {
     /// Reads the configuration and finds the targets that `words` mean.
     pub fn open(global: &Global, words: &[String]) -> Result<Self, Failure> {
         let loaded = settings::load(global.config.as_deref())?;
-        let Configuration { mut settings, inventory, rules, declared } = loaded.configuration;
+        let Configuration { mut settings, inventory, rules, declared, alert_hook } = loaded.configuration;
         let mut defects = global.overlay(&mut settings).err().unwrap_or_default();
         let thresholds = rules::thresholds(&rules).unwrap_or_else(|wrong| {
             defects.extend(wrong);
@@ -126,7 +128,18 @@ impl Session {
             return Err(Failure::Usage(defects));
         }
         let words = words.to_vec();
-        Ok(Self { global: global.clone(), settings, inventory, rules, declared, thresholds, words, targets, library })
+        Ok(Self {
+            global: global.clone(),
+            settings,
+            inventory,
+            rules,
+            declared,
+            alert_hook,
+            thresholds,
+            words,
+            targets,
+            library,
+        })
     }
 
     /// What the configuration says for the checks.
@@ -137,7 +150,13 @@ impl Session {
             target: one.target.as_deref().map(Text::new),
             expires: one.expires,
         });
-        SiteSays { thresholds, declared, cables: cables(&self.inventory), accepted: accepted.collect() }
+        SiteSays {
+            thresholds,
+            declared,
+            cables: cables(&self.inventory),
+            accepted: accepted.collect(),
+            gpu_rule: self.settings.gpu_rule.value,
+        }
     }
 
     /// Time between two samples.

@@ -175,16 +175,7 @@ impl<R: Remote> Link for ShellLink<R> {
             Become::None => stream::block(nonce),
             Become::Sudo => stream::block_by_root(nonce),
         };
-        self.started(block).await
-    }
-
-    async fn started(&self, block: String) -> Result<Exec, TransportError> {
-        let started = async {
-            let exec = self.remote.exec(SHELL).await?;
-            exec.send(block).await?;
-            Ok(exec)
-        };
-        timeout(OPEN_DEADLINE, started).await.unwrap_or(Err(TransportError::TimedOut(OPEN_DEADLINE)))
+        self.shell(block).await
     }
 
     async fn shell(&self, block: String) -> Result<Exec, TransportError> {

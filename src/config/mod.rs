@@ -17,7 +17,7 @@ pub use declared::Declared;
 pub use error::{Defect, Defects};
 pub use inventory::{Access, Inventory, Kind, Links, Target};
 pub use rules::{Rules, SiteThreshold, Suppression};
-pub use settings::{GlyphSet, Setting, Settings, Whence};
+pub use settings::{AlertNotice, GlyphSet, GpuRule, Setting, Settings, Whence};
 
 use reader::Reader;
 
@@ -32,6 +32,8 @@ pub struct Configuration {
     pub declared: Declared,
     /// What the site says about the checks.
     pub rules: Rules,
+    /// The program that is told of alerts, by its full path, with its arguments; empty for none. Only a file can name it.
+    pub alert_hook: Vec<String>,
 }
 
 impl Configuration {
@@ -50,8 +52,9 @@ impl Configuration {
                 "target" => configuration.inventory = Inventory::read(&mut reader, key, item),
                 "thresholds" => configuration.rules.read_thresholds(&mut reader, item),
                 "suppress" => configuration.rules.read_suppressions(&mut reader, key, item),
+                "alert_hook" => configuration.alert_hook = read_hook(&mut reader, item),
                 _ => {
-                    let others = ["target", "thresholds", "suppress"];
+                    let others = ["target", "thresholds", "suppress", "alert_hook"];
                     let settings = settings::Name::ALL.into_iter().map(settings::Name::key);
                     let known: Vec<&str> = settings.chain(others).chain(declared::KEYS).collect();
                     reader.unknown_key(key, "", &known);
@@ -61,5 +64,32 @@ impl Configuration {
         Declared::check_hosts(&mut reader, &host_places, &configuration.inventory);
         let defects = reader.into_defects();
         if defects.is_empty() { Ok(configuration) } else { Err(Defects(defects)) }
+    }
+}
+
+/// The words of a program. No shell and no search for it stand in between, so it is named by its full path.
+fn read_hook(reader: &mut Reader<'_>, item: &reader::Item<'_>) -> Vec<String> {
+    let words = reader.labels("alert_hook", item);
+    if words.first().is_some_and(|program| !program.starts_with('/')) {
+        let what =
+            "\"alert_hook\" must begin with the full path of a program: [\"/usr/local/bin/page\", \"--team\", \"hpc\"]";
+        reader.defect(item.span().start, what.to_owned());
+        return Vec::new();
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hook_is_a_program_by_its_full_path() {
+        let read = |text: &str| Configuration::parse("c.toml", text).map(|read| read.alert_hook);
+        let told = |text: &str| read(text).expect_err("wrong").to_string();
+        assert_eq!(read("alert_hook = [\"/bin/page\", \"a b\"]\n"), Ok(vec!["/bin/page".to_owned(), "a b".to_owned()]));
+        assert_eq!(read("alert_hook = []\n"), Ok(Vec::new()));
+        assert!(told("alert_hook = [\"page\"]\n").contains("c.toml:1: \"alert_hook\" must begin with the full path"));
+        assert!(told("alert_hook = \"page | sh\"\n").contains("must be a list of texts"));
     }
 }

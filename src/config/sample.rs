@@ -32,6 +32,19 @@ pub const SAMPLE: &str = r###"## Configuration of rdmascope. Lines that begin wi
 ## 0 keeps none. What [[suppress]] accepts counts as in order. In force from the next start on.
 # healthy_days = 14
 
+## By which rule it is told what limits a GPU: default (little work beside a full link), or published (use above 85 %
+## beside more than 60 % of the link's theoretical rate towards the GPU), which sound programs meet too.
+# gpu_rule = "default"
+
+## How the terminal tells of an alert, beside the event: none, bell, or osc9 (a notification of the desktop, where the
+## terminal knows that).
+# alert_notice = "none"
+
+## A program that is told of each alert when it comes and when it is gone, as JSON on its standard input. It is run
+## without a shell, by its full path, for ten seconds at most and ten times a minute at most; not in a replay and not in
+## the demo. This file must belong to you and be writable by you alone then: chmod go-w.
+# alert_hook = []
+
 ## Read this file in place of OpenSSH's own configuration, as `ssh -F` does; a relative path is seen from this file.
 # ssh_config = ""
 

@@ -34,6 +34,57 @@ impl GlyphSet {
     }
 }
 
+/// By which rule it is told what limits a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GpuRule {
+    /// A GPU that works little while its link is full is starved by the link.
+    #[default]
+    Starved,
+    /// The rule as it was published: a busy GPU with a busy link. It has a weakness, which is told with its verdict.
+    Published,
+}
+
+impl GpuRule {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Starved, Self::Published];
+
+    /// The name in files and options.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Starved => "default",
+            Self::Published => "published",
+        }
+    }
+}
+
+/// How the terminal tells of an alert, beside the event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AlertNotice {
+    /// Not at all.
+    #[default]
+    None,
+    /// With its bell.
+    Bell,
+    /// With a notification of the desktop, by OSC 9, where the terminal knows that.
+    Osc9,
+}
+
+impl AlertNotice {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::None, Self::Bell, Self::Osc9];
+
+    /// The name in files and options.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Bell => "bell",
+            Self::Osc9 => "osc9",
+        }
+    }
+}
+
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Whence {
@@ -118,13 +169,17 @@ pub enum Name {
     PeriodMs,
     /// Days for which healthy snapshots are kept; 0 for none.
     HealthyDays,
+    /// By which rule it is told what limits a GPU.
+    GpuRule,
+    /// How the terminal tells of an alert.
+    AlertNotice,
     /// The file that stands for OpenSSH's own configuration.
     SshConfig,
 }
 
 impl Name {
     /// All of them, in the order of documents.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Theme,
         Self::Keymap,
         Self::Glyphs,
@@ -133,6 +188,8 @@ impl Name {
         Self::Mouse,
         Self::PeriodMs,
         Self::HealthyDays,
+        Self::GpuRule,
+        Self::AlertNotice,
         Self::SshConfig,
     ];
 
@@ -147,6 +204,8 @@ impl Name {
             Self::Mouse => "mouse",
             Self::PeriodMs => "period_ms",
             Self::HealthyDays => "healthy_days",
+            Self::GpuRule => "gpu_rule",
+            Self::AlertNotice => "alert_notice",
             Self::SshConfig => "ssh_config",
         }
     }
@@ -162,6 +221,8 @@ impl Name {
             Self::Mouse => "RDMASCOPE_MOUSE",
             Self::PeriodMs => "RDMASCOPE_PERIOD_MS",
             Self::HealthyDays => "RDMASCOPE_HEALTHY_DAYS",
+            Self::GpuRule => "RDMASCOPE_GPU_RULE",
+            Self::AlertNotice => "RDMASCOPE_ALERT_NOTICE",
             Self::SshConfig => "RDMASCOPE_SSH_CONFIG",
         }
     }
@@ -193,6 +254,10 @@ pub struct Settings {
     /// Days for which the console keeps the snapshots that it makes while nothing is wrong, within [`HEALTHY_DAYS`]; 0 if
     /// it makes none.
     pub healthy_days: Setting<u32>,
+    /// By which rule it is told what limits a GPU.
+    pub gpu_rule: Setting<GpuRule>,
+    /// How the terminal tells of an alert.
+    pub alert_notice: Setting<AlertNotice>,
     /// The file that is read in place of OpenSSH's own configuration, as `ssh -F` does. A relative path of a
     /// configuration file is made complete with that file's folder.
     pub ssh_config: Setting<Option<PathBuf>>,
@@ -209,6 +274,8 @@ impl Default for Settings {
             mouse: Setting::unset(false),
             period_ms: Setting::unset(1000),
             healthy_days: Setting::unset(14),
+            gpu_rule: Setting::unset(GpuRule::default()),
+            alert_notice: Setting::unset(AlertNotice::default()),
             ssh_config: Setting::unset(None),
         }
     }
@@ -237,6 +304,16 @@ impl Settings {
                 let value = number("healthy_days", "days", &HEALTHY_DAYS, given)?;
                 self.healthy_days = Setting { value, whence };
             }
+            Name::GpuRule => {
+                let word = one_of("gpu_rule", given, &GpuRule::ALL.map(GpuRule::name))?;
+                let value = GpuRule::ALL.into_iter().find(|rule| rule.name() == word).unwrap_or_default();
+                self.gpu_rule = Setting { value, whence };
+            }
+            Name::AlertNotice => {
+                let word = one_of("alert_notice", given, &AlertNotice::ALL.map(AlertNotice::name))?;
+                let value = AlertNotice::ALL.into_iter().find(|notice| notice.name() == word).unwrap_or_default();
+                self.alert_notice = Setting { value, whence };
+            }
             Name::SshConfig => self.ssh_config = Setting { value: file("ssh_config", given, &whence)?, whence },
         }
         Ok(())
@@ -253,6 +330,8 @@ impl Settings {
             Name::Mouse => (Given::Flag(self.mouse.value), &self.mouse.whence),
             Name::PeriodMs => (Given::Number(u64::from(self.period_ms.value)), &self.period_ms.whence),
             Name::HealthyDays => (Given::Number(u64::from(self.healthy_days.value)), &self.healthy_days.whence),
+            Name::GpuRule => (Given::Text(self.gpu_rule.value.name().to_owned()), &self.gpu_rule.whence),
+            Name::AlertNotice => (Given::Text(self.alert_notice.value.name().to_owned()), &self.alert_notice.whence),
             Name::SshConfig => {
                 let path = self.ssh_config.value.as_ref().map_or(String::new(), |path| path.display().to_string());
                 (Given::Text(path), &self.ssh_config.whence)
@@ -277,7 +356,7 @@ impl Settings {
     pub(super) fn take_file(&mut self, reader: &mut Reader<'_>, path: &str, key: &Key<'_>, item: &Item<'_>) -> bool {
         let Some(name) = Name::ALL.into_iter().find(|name| name.key() == key.get_ref().as_ref()) else { return false };
         let given = match name {
-            Name::Theme | Name::Keymap | Name::Glyphs | Name::SshConfig => {
+            Name::Theme | Name::Keymap | Name::Glyphs | Name::GpuRule | Name::AlertNotice | Name::SshConfig => {
                 reader.text(name.key(), item).map(Given::Text)
             }
             Name::LowBandwidth | Name::Plain | Name::Mouse => reader.flag(name.key(), item).map(Given::Flag),
@@ -390,6 +469,8 @@ mod tests {
             (Name::Mouse, "true"),
             (Name::PeriodMs, "500"),
             (Name::HealthyDays, "30"),
+            (Name::GpuRule, "published"),
+            (Name::AlertNotice, "osc9"),
             (Name::SshConfig, "/etc/lab/ssh_config"),
         ] {
             assert_eq!(settings.get(name).1, &Whence::Default);
@@ -412,6 +493,8 @@ mod tests {
             (Name::Plain, "", "plain must be true or false, not \"\""),
             (Name::PeriodMs, "5", "period_ms must be a number of milliseconds from 200 to 60000, not \"5\""),
             (Name::HealthyDays, "366", "healthy_days must be a number of days from 0 to 365, not \"366\""),
+            (Name::GpuRule, "publishd", "unknown gpu_rule \"publishd\"; did you mean \"published\"?"),
+            (Name::AlertNotice, "horn", "unknown alert_notice \"horn\"; known here: none, bell, osc9"),
             (Name::PeriodMs, "1s", "period_ms must be a number of milliseconds from 200 to 60000, not \"1s\""),
         ] {
             let found = settings.set(name, &Given::Text(text.to_owned()), Whence::Default);

@@ -12,6 +12,7 @@ pub mod explain;
 pub mod finding;
 pub mod join;
 mod keys;
+pub mod limit;
 pub mod lint;
 pub mod myth;
 pub mod path;

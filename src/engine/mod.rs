@@ -4,6 +4,7 @@
 mod again;
 mod change;
 pub mod examined;
+pub mod hook;
 mod look;
 pub mod offline;
 pub mod once;

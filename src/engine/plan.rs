@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::hook::Hook;
 use crate::app::Problem;
 use crate::collect::connectors::Resolve;
 use crate::collect::kind::System;
@@ -68,6 +69,8 @@ pub struct Options {
     pub sparing: Sparing,
     /// Where changes of targets are noted; without it nothing is changed.
     pub audit: Option<Audit>,
+    /// The program that is told of alerts.
+    pub hook: Hook,
     /// Where one collection is enough: how long after the first read of counters they are read once more, if at all.
     pub again: Option<Duration>,
     /// Likewise: after so long reading ends, whatever was not read by then.
@@ -92,6 +95,7 @@ impl Default for Options {
             period: Duration::from_secs(1),
             sparing: Sparing::default(),
             audit: None,
+            hook: Hook::default(),
             again: None,
             within: None,
             gpu_library: nvml::named_library(),

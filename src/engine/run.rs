@@ -12,7 +12,8 @@ use tokio_util::task::TaskTracker;
 
 use super::plan::{Options, TargetPlan, Way};
 use super::questions::Questions;
-use super::{change, offline};
+use super::{change, hook, offline};
+use crate::app::alerts::AlertNews;
 use crate::app::change::ChangeAsked;
 use crate::app::{Connection, Effect, Message};
 use crate::collect;
@@ -55,6 +56,7 @@ pub struct EngineHandle {
     options: Options,
     messages: mpsc::Sender<Message>,
     asker: mpsc::Sender<Call>,
+    alerts: mpsc::Sender<AlertNews>,
 }
 
 /// A target that is followed.
@@ -84,6 +86,8 @@ impl Engine {
         let on = runtime.handle();
         tasks.spawn_on(questions.clone().run(asked, messages.clone(), cancelled.clone()), on);
         tasks.spawn_on(clock(messages.clone(), cancelled.clone()), on);
+        let (alerts, told) = mpsc::channel(hook::WAITING);
+        tasks.spawn_on(hook::serve(options.hook.clone(), told, messages.clone(), cancelled.clone()), on);
         let handle = EngineHandle {
             runtime: Some(runtime),
             tasks,
@@ -93,6 +97,7 @@ impl Engine {
             options: options.clone(),
             messages,
             asker,
+            alerts,
         };
         for plan in targets {
             handle.open(plan);
@@ -170,6 +175,12 @@ impl EngineHandle {
             Effect::Watch { target, period } => self.watch(target, *period),
             Effect::Close(target) => self.close(target),
             Effect::Change(asked) => self.change(asked),
+            Effect::Alert(news) => {
+                // Where so many wait, the hook does not keep up; it is told of how many it missed.
+                if self.alerts.try_send((**news).clone()).is_err() {
+                    self.options.hook.miss();
+                }
+            }
             Effect::TakesAnswer => {}
             Effect::Quit
             | Effect::Suspend
@@ -180,6 +191,7 @@ impl EngineHandle {
             | Effect::EditConfiguration
             | Effect::Open(_)
             | Effect::KeepHealthy(_)
+            | Effect::Notify { .. }
             | Effect::Replay(_) => return false,
         }
         true

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy as _;
@@ -56,6 +56,11 @@ pub fn load(named: Option<&Path>) -> Result<Loaded, Defects> {
         Some(text) => Configuration::parse(&shown, &text)?,
         None => Configuration::default(),
     };
+    if !configuration.alert_hook.is_empty()
+        && let Some(defect) = hook_defect(&path)
+    {
+        return Err(defect.into());
+    }
     let look_up = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     configuration.settings.take_environment(look_up).map_err(Defects)?;
     Ok(Loaded { path, exists, configuration })
@@ -141,6 +146,24 @@ pub fn ssh_config_defect(path: &Path, said: &str) -> Option<Defect> {
     Some(Defect::somewhere(said, format!("{} cannot be read: {why}", path.display())))
 }
 
+/// Why a file must not name a program that is run, if it must not: somebody else could have written it.
+fn hook_defect(path: &Path) -> Option<Defect> {
+    let shown = path.display();
+    let what = match fs::metadata(path) {
+        Err(error) => format!("cannot be read: {}", reason(&error)),
+        Ok(file) if file.uid() != rustix::process::geteuid().as_raw() => {
+            format!(
+                "names an \"alert_hook\" and belongs to another user: chown it, or take the line out (chown $USER {shown})"
+            )
+        }
+        Ok(file) if file.mode() & 0o022 != 0 => format!(
+            "names an \"alert_hook\" and can be written by others than you, who could have it run anything: chmod go-w {shown}"
+        ),
+        Ok(_) => return None,
+    };
+    Some(Defect::somewhere(&shown.to_string(), what))
+}
+
 /// The file that stands for OpenSSH's configuration, with `~` as the home directory.
 pub fn ssh_config(settings: &Settings) -> Option<PathBuf> {
     let path = settings.ssh_config.value.as_ref()?;
@@ -173,6 +196,23 @@ mod tests {
         assert!(again.to_string().ends_with("is there already and is left as it is"), "{again}");
         assert_eq!(fs::read_to_string(&path).expect("text"), "plain = true\n");
         assert_eq!(fs::read_dir(path.parent().expect("a folder")).expect("entries").count(), 1, "nothing is left over");
+    }
+
+    #[test]
+    fn a_hook_is_taken_only_from_a_file_that_others_cannot_write() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("config.toml");
+        fs::write(&path, "alert_hook = [\"/bin/true\"]\n").expect("a file");
+        let set = |mode: u32| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("its own file");
+        set(0o644);
+        assert_eq!(load(Some(&path)).expect("its own file").configuration.alert_hook, ["/bin/true"]);
+        for mode in [0o664, 0o646] {
+            set(mode);
+            let told = load(Some(&path)).expect_err("others can write it").to_string();
+            assert!(told.contains("can be written by others than you") && told.contains("chmod go-w"), "{told}");
+        }
+        fs::write(&path, "plain = true\n").expect("a file");
+        assert!(load(Some(&path)).is_ok(), "without a hook nothing hangs on it");
     }
 
     #[test]

@@ -298,9 +298,10 @@ impl SeriesStore {
             series.stream = Some(row.stream.clone());
             series.push(Point { at: row.at, value: gauge.value });
         }
-        let of_stream =
-            |key: &SeriesKey, series: &Series| key.target == row.target && series.stream.as_ref() == Some(&row.stream);
-        for (_, series) in self.series.iter_mut().filter(|(key, series)| of_stream(key, series)) {
+        // Those of one target stand together: rows come often, and from many targets.
+        let first = SeriesKey { target: row.target.clone(), entity: Entity::Guest, name: Text::new("") };
+        let of_target = self.series.range_mut(first..).take_while(|(key, _)| key.target == row.target);
+        for (_, series) in of_target.filter(|(_, series)| series.stream.as_ref() == Some(&row.stream)) {
             if series.points.back().is_some_and(|last| last.at != row.at) {
                 series.push(Point { at: row.at, value: None });
             }

@@ -10,6 +10,7 @@ pub mod keymap;
 pub mod keys;
 pub mod library;
 pub mod looks;
+mod notice;
 pub mod overlay;
 pub mod paint;
 pub mod panel;

@@ -1,6 +1,7 @@
 //! What the user can do. An action is a name, a description and a pure function on the model; the key map, the footer,
 //! the help overlay and the documents are all made from this one list.
 
+mod alerts;
 mod answer;
 mod change;
 pub mod command;
@@ -72,6 +73,9 @@ pub const ALL: &[&Action] = &[
     &change::EXPORT,
     &change::UNDO,
     &healthy::CHANGES,
+    &alerts::ACKNOWLEDGE,
+    &alerts::SNOOZE,
+    &alerts::SNOOZE_ALL,
     &wizard::HERE,
     &wizard::OPEN,
     &wizard::YES,
@@ -351,6 +355,19 @@ fn place_hints(model: &Model) -> &'static [&'static Action] {
             &marks::DELETE,
             &copy::COPY,
             &panels::NEXT_FOCUS,
+        ],
+        Context::Events if super::alerts::selected(model).is_some() => &[
+            &overlay::HELP,
+            &leave::QUIT,
+            &palette::PALETTE,
+            &overlay::EVIDENCE,
+            &alerts::ACKNOWLEDGE,
+            &alerts::SNOOZE,
+            &change::FIX,
+            &wizard::HERE,
+            &text::FILTER,
+            &panels::NEXT_FOCUS,
+            &copy::COPY,
         ],
         // What helps a target that cannot be read comes first.
         context

@@ -80,16 +80,20 @@ pub fn judge_now(model: &mut Model) {
         let before = std::mem::replace(&mut target.findings, kept);
         for (key, (finding, cause)) in &now {
             if before.get(key).is_none_or(|known| known.severity < finding.severity) {
-                tell(model, &id, finding.severity, format!("attention: {}", finding.text), Some(cause));
+                let text = format!("attention: {}", finding.text);
+                let event = tell(model, &id, finding.severity, text, Some(cause));
+                model.alerts.raised(&id, key, finding, cause, model.now, event);
             }
         }
-        for (_, finding) in before.iter().filter(|(key, _)| !now.contains_key(*key)) {
-            tell(model, &id, Severity::Info, format!("no longer: {}", finding.text), None);
+        for (key, finding) in before.iter().filter(|(key, _)| !now.contains_key(*key)) {
+            let event = tell(model, &id, Severity::Info, format!("no longer: {}", finding.text), None);
+            model.alerts.cleared(&id, key, model.now, event);
         }
     }
 }
 
-fn tell(model: &mut Model, target: &TargetId, severity: Severity, text: String, cause: Option<&Cause>) {
+/// Its number is returned.
+fn tell(model: &mut Model, target: &TargetId, severity: Severity, text: String, cause: Option<&Cause>) -> u64 {
     let judged = cause.map(|cause| &cause.found.judged);
     let reading = judged
         .and_then(|judged| judged.evidence.first())
@@ -109,5 +113,5 @@ fn tell(model: &mut Model, target: &TargetId, severity: Severity, text: String, 
         entity,
         evidence,
         line,
-    });
+    })
 }

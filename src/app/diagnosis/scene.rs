@@ -25,6 +25,7 @@ pub fn with<T>(model: &Model, look: impl FnOnce(&Scene<'_>) -> T) -> T {
         movements: &movements,
         thresholds: &model.options.site.thresholds,
         declared: &model.options.site.declared,
+        limits: &model.limits,
         now: model.now,
         judged: None,
         kept: None,

@@ -61,6 +61,7 @@ pub fn run(session: &Session) -> Result<Exit, Failure> {
     let healthy = healthy::folder(session);
     let mut setup = Setup { configuration: Some(Configuration::of(session)), healthy, ..setup(session, plans)? };
     setup.model.options.keeps_healthy = setup.healthy.is_some();
+    setup.model.options.alert_hook = !session.alert_hook.is_empty();
     open(setup)
 }
 
@@ -108,7 +109,9 @@ pub fn open(setup: Setup) -> Result<Exit, Failure> {
         .map_err(|error| Defect::somewhere(&error.file.display().to_string(), error.what))?;
     model.mode = Mode::Live { recording: recorder.is_some() };
     let audit = model.options.allow_changes.then(crate::engine::audit).flatten();
-    let options = Options { period, audit, ..Options::default() };
+    // The lab of the demo has no configuration of its own, and nobody is to be called for what it makes up.
+    let hook = configuration.as_ref().map(Configuration::hook).unwrap_or_default();
+    let options = Options { period, audit, hook, ..Options::default() };
     let (engine, messages) =
         Engine::start(plans, &options).map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?;
     let (reloaded, reloads) = mpsc::channel(4);
@@ -226,6 +229,7 @@ fn model(session: &Session) -> Model {
         period: session.period(),
         settings: started::settings(session),
         site: session.site(),
+        alert_notice: session.settings.alert_notice.value,
         ..model::Options::default()
     };
     Model::new(targets, options, Timestamp::now())

@@ -15,6 +15,7 @@ use super::{look, started};
 use crate::app::reconfigure::{OpenedTarget, Reconfigured};
 use crate::app::{Message, Severity};
 use crate::config::Target;
+use crate::engine::hook::Hook;
 use crate::engine::plan::TargetPlan;
 use crate::engine::{settings, targets};
 use crate::fabric::{TargetId, Text, Timestamp};
@@ -34,6 +35,7 @@ pub struct Configuration {
 struct Shared {
     busy: AtomicBool,
     in_force: Mutex<InForce>,
+    hook: Hook,
 }
 
 #[derive(Default)]
@@ -47,8 +49,17 @@ impl Configuration {
     /// That of a session, which is in force.
     pub fn of(session: &Session) -> Self {
         let in_force = InForce { targets: session.targets.clone(), plans: BTreeMap::new() };
-        let shared = Arc::new(Shared { busy: AtomicBool::new(false), in_force: Mutex::new(in_force) });
+        let shared = Arc::new(Shared {
+            busy: AtomicBool::new(false),
+            in_force: Mutex::new(in_force),
+            hook: Hook::new(session.alert_hook.clone()),
+        });
         Self { global: session.global.clone(), words: session.words.clone(), shared }
+    }
+
+    /// The program that is told of alerts, as it is in force at any time.
+    pub fn hook(&self) -> Hook {
+        self.shared.hook.clone()
     }
 
     /// The way to a target that is to be opened.
@@ -114,6 +125,7 @@ impl Configuration {
 
     /// Puts the targets of a session in force, and tells how they differ from those before.
     fn take_over(&self, session: &Session) -> Reconfigured {
+        self.shared.hook.set(session.alert_hook.clone());
         let mut in_force = self.in_force();
         let before = std::mem::replace(&mut in_force.targets, session.targets.clone());
         // Lines of the file move when others are written.
@@ -134,6 +146,8 @@ impl Configuration {
             offered: crate::app::Offered::default(),
             settings: Vec::new(),
             site: session.site(),
+            alert_notice: session.settings.alert_notice.value,
+            alert_hook: !session.alert_hook.is_empty(),
             order: session.targets.iter().map(id).collect(),
             opened: opened
                 .into_iter()

@@ -19,9 +19,14 @@ pub fn settings(session: &Session) -> Vec<Started> {
                 Name::LowBandwidth | Name::Plain | Name::Mouse => {
                     on_off(value == crate::config::settings::Given::Flag(true)).to_owned()
                 }
-                Name::Theme | Name::Keymap | Name::Glyphs | Name::PeriodMs | Name::HealthyDays | Name::SshConfig => {
-                    value.to_string()
-                }
+                Name::Theme
+                | Name::Keymap
+                | Name::Glyphs
+                | Name::PeriodMs
+                | Name::HealthyDays
+                | Name::GpuRule
+                | Name::AlertNotice
+                | Name::SshConfig => value.to_string(),
             };
             started(name.key(), &value, &whence.to_string())
         })
@@ -36,6 +41,8 @@ pub fn settings(session: &Session) -> Vec<Started> {
         Err(_) => "none: the home directory is not known".to_owned(),
     };
     settings.push(started("configuration", &configuration, &of_option(global.config.is_some(), "--config")));
+    let hook = session.alert_hook.first().map_or("none", String::as_str);
+    settings.push(started("alert hook", hook, if session.alert_hook.is_empty() { "default" } else { "configuration" }));
     let (file, whence) = session.settings.get(Name::SshConfig);
     let file = Some(file.to_string()).filter(|file| !file.is_empty());
     let ssh = file.unwrap_or_else(|| "OpenSSH's own files".to_owned());

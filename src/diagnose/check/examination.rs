@@ -10,6 +10,7 @@ use super::sight::DeviceKind;
 use super::site::SiteSays;
 use crate::diagnose::cause::Found;
 use crate::diagnose::join::{Joined, join_declared};
+use crate::diagnose::limit::Limits;
 use crate::fabric::{Attribute, Entity, EntityId, Fabric, Report, TargetId, Timestamp, Value};
 
 /// Of so many guests of a kind each is to talk to each; of more, each to the next one.
@@ -88,6 +89,8 @@ impl Examination {
             movements: &self.movements,
             thresholds: &self.says.thresholds,
             declared: &self.says.declared,
+            // One collection has no streams: what only they tell is not judged.
+            limits: Limits::NONE,
             now: self.now,
             judged: None,
             kept: None,

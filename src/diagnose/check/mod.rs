@@ -10,6 +10,9 @@ mod guest;
 mod host;
 mod judged;
 mod kept;
+mod limited;
+#[cfg(test)]
+pub(in crate::diagnose) use limited::testing as limited_testing;
 pub(in crate::diagnose) mod kernel;
 mod mpi;
 mod scene;

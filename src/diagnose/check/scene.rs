@@ -9,6 +9,7 @@ use super::thresholds::Thresholds;
 use crate::config::Declared;
 use crate::diagnose::cause::Found;
 use crate::diagnose::join::Joined;
+use crate::diagnose::limit::Limits;
 use crate::fabric::observation::is_permission_error;
 use crate::fabric::{EntityId, Fabric, Observation, Outcome, SourceId, TargetId, Text, Timestamp};
 
@@ -153,6 +154,8 @@ pub struct Scene<'a> {
     pub thresholds: &'a Thresholds,
     /// What only vCenter knows, as the administrator declared it.
     pub declared: &'a Declared,
+    /// What limits each GPU, where streams run that tell it.
+    pub limits: &'a Limits,
     /// When it is.
     pub now: Timestamp,
     /// What the checks say that judge whether hosts qualify, where that is known already: several others ask for it.

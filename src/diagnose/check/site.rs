@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::thresholds::Thresholds;
-use crate::config::Declared;
+use crate::config::{Declared, GpuRule};
 use crate::diagnose::join::NamedCable;
 use crate::fabric::Text;
 
@@ -30,4 +30,6 @@ pub struct SiteSays {
     pub cables: Vec<NamedCable>,
     /// What it accepts.
     pub accepted: Vec<AcceptedFinding>,
+    /// By which rule it is told what limits a GPU.
+    pub gpu_rule: GpuRule,
 }

@@ -8,12 +8,14 @@ use std::time::Duration;
 use super::{
     Answers, Check, Exhibit, Judged, Machine, MachineKind, Moved, Movements, Reached, Scene, Thresholds, examine,
 };
+use crate::config::GpuRule;
 use crate::diagnose::cause::Found;
 use crate::diagnose::document::reading_of;
 use crate::diagnose::finding::Status;
 use crate::diagnose::join::{Joined, NamedCable, join_declared};
+use crate::diagnose::limit::{Limits, Says};
 use crate::fabric::{
-    EntityId, Fabric, Observation, ObservationRef, Outcome, Report, SourceId, TargetId, Text, Timestamp,
+    EntityId, Fabric, Measured, Observation, ObservationRef, Outcome, Report, SourceId, TargetId, Text, Timestamp,
 };
 use crate::probe::switch::SwitchSystem;
 use crate::probe::{Probe, esxi, linux};
@@ -91,6 +93,7 @@ pub struct Site {
     declared: Vec<NamedCable>,
     raw: BTreeMap<ObservationRef, Arc<Observation>>,
     outputs: BTreeMap<TargetId, (&'static [Probe], BTreeMap<String, Kept>)>,
+    limits: Limits,
     count: u64,
 }
 
@@ -151,6 +154,35 @@ impl Site {
     #[must_use]
     pub fn switch(self, name: &str, system: SwitchSystem, outputs: &[Output<'_>]) -> Self {
         self.target(name, MachineKind::Switch, system.probes(), outputs)
+    }
+
+    /// The same site with rows of streams beside the ticks, in their order; the last thing that is said of a site.
+    #[must_use]
+    pub fn measured(self, rows: &[Measured]) -> Self {
+        self.measured_by(GpuRule::default(), rows)
+    }
+
+    /// The same, judged by this rule.
+    #[must_use]
+    pub fn measured_by(mut self, rule: GpuRule, rows: &[Measured]) -> Self {
+        for row in rows {
+            if let Some(observation) = &row.observation {
+                self.raw.insert(observation.reference(), Arc::clone(observation));
+            }
+            if !row.facts.is_empty() {
+                self.fabric.apply_facts(&row.target, &SourceId::new(row.stream.as_str()), &row.facts);
+            }
+            self.limits.take(row);
+            let joined = self.joined();
+            let says = Says { rule, thresholds: &self.thresholds };
+            self.limits.judge(&self.fabric, &joined, says, row.at);
+        }
+        self
+    }
+
+    /// What limits its GPUs.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
     }
 
     /// Two guests that are to talk to each other.
@@ -450,6 +482,7 @@ impl Site {
             movements: &self.movements,
             thresholds: &self.thresholds,
             declared: &self.placement,
+            limits: &self.limits,
             now: Timestamp::UNIX_EPOCH,
             judged: None,
             kept: None,

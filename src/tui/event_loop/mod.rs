@@ -290,6 +290,7 @@ impl<P: Program, D: Device> Console<P, D> {
                         self.say(&notice);
                     }
                 }
+                Effect::Notify { text, by } => self.screen.append(super::notice::sequence(&text, by).as_bytes()),
                 effect => (self.effects)(effect),
             }
         }

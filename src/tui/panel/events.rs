@@ -7,6 +7,7 @@ use ratatui::widgets::Paragraph;
 
 use super::super::paint::{Paint, fit, offset, tell_cut, width, wrap};
 use super::super::pointer::Hit;
+use crate::app::alerts;
 use crate::app::events::Event;
 use crate::app::format;
 use crate::app::message::Severity;
@@ -27,7 +28,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
         None => last,
     };
     let room = usize::from(area.width).saturating_sub(1);
-    let detail = detail_lines(shown[position], paint, room);
+    let detail = detail_lines(model, shown[position], paint, room);
     let detail_height = u16::try_from(detail.len() + 1).unwrap_or(u16::MAX).min(area.height / 2);
     let [list, below] = Layout::vertical([Constraint::Min(0), Constraint::Length(detail_height)]).areas(area);
     let focused = model.screen.focus == Focus::Panel;
@@ -46,7 +47,8 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect) 
         .take(height)
         .map(|(index, event)| {
             let is_mark = model.marks.of_event(event.number).is_some();
-            let line = event_line(event, is_mark, paint, room, target_room);
+            let flag = alerts::flag(model, event.number);
+            let line = event_line(event, is_mark, flag, paint, room, target_room);
             if index == position && focused { line.patch_style(paint.theme.selection) } else { line }
         })
         .collect();
@@ -70,7 +72,14 @@ fn mark<'a>(event: &Event, paint: Paint<'a>) -> Span<'a> {
     }
 }
 
-fn event_line<'a>(event: &Event, is_mark: bool, paint: Paint<'a>, room: usize, target_room: usize) -> Line<'a> {
+fn event_line<'a>(
+    event: &Event,
+    is_mark: bool,
+    flag: Option<&'static str>,
+    paint: Paint<'a>,
+    room: usize,
+    target_room: usize,
+) -> Line<'a> {
     let target = event.target.as_ref().map_or("", |id| id.as_str());
     let target = if target_room == 0 { target.to_owned() } else { fit(target, target_room, paint.glyphs) };
     let gap = " ".repeat(target_room.saturating_sub(width(&target)) + 1);
@@ -79,19 +88,25 @@ fn event_line<'a>(event: &Event, is_mark: bool, paint: Paint<'a>, room: usize, t
     let style = match event.severity {
         Severity::Info if is_mark => paint.theme.mark,
         Severity::Info => paint.theme.text,
+        // What somebody took note of calls no longer.
+        _ if flag.is_some() => paint.theme.dim,
         Severity::Warning => paint.theme.warning,
         Severity::Error => paint.theme.error,
+    };
+    let text = match flag {
+        Some(flag) => format!("[{flag}] {}", event.text),
+        None => event.text.clone(),
     };
     Line::from(vec![
         Span::styled(format!(" {clock} "), paint.theme.dim),
         mark(event, paint),
         Span::styled(target, paint.theme.title),
         Span::raw(gap),
-        Span::styled(fit(&event.text, text_room, paint.glyphs), style),
+        Span::styled(fit(&text, text_room, paint.glyphs), style),
     ])
 }
 
-fn detail_lines<'a>(event: &Event, paint: Paint<'a>, room: usize) -> Vec<Line<'a>> {
+fn detail_lines<'a>(model: &Model, event: &Event, paint: Paint<'a>, room: usize) -> Vec<Line<'a>> {
     let severity = match event.severity {
         Severity::Info => "info",
         Severity::Warning => "warning",
@@ -102,6 +117,9 @@ fn detail_lines<'a>(event: &Event, paint: Paint<'a>, room: usize) -> Vec<Line<'a
         .into_iter()
         .map(|line| Line::styled(format!(" {line}"), paint.theme.text))
         .collect();
+    if let Some(standing) = alerts::standing(model, event.number) {
+        lines.push(Line::styled(format!(" alert: {standing}"), paint.theme.dim));
+    }
     if let Some(reference) = &event.evidence {
         lines.push(Line::styled(format!(" read from {}", reference.source), paint.theme.dim));
     }

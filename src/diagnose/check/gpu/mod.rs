@@ -3,17 +3,24 @@
 mod bar_unassigned;
 mod clocks_held;
 mod compute_mode;
+mod cpu_starved;
 mod driver_bound;
 mod driver_support;
 mod ecc;
 mod fell_off_bus;
 mod gpus;
+mod input_starved;
 mod mode_pending;
+mod numa_remote;
+mod pcie_bound;
+mod pcie_degraded;
 mod pcie_link;
 mod peer_memory;
 mod persistence;
+mod power;
 mod retired_pages;
 mod row_remap;
+mod thermal;
 mod told;
 pub(super) mod xid;
 
@@ -36,4 +43,11 @@ pub const CHECKS: &[&Check] = &[
     &compute_mode::CHECK,
     &persistence::CHECK,
     &clocks_held::CHECK,
+    &thermal::CHECK,
+    &pcie_degraded::CHECK,
+    &pcie_bound::CHECK,
+    &numa_remote::CHECK,
+    &cpu_starved::CHECK,
+    &power::CHECK,
+    &input_starved::CHECK,
 ];

@@ -11,6 +11,7 @@ mod iommu;
 mod lag;
 mod link_flaps;
 mod management_agent;
+mod memory_pressure;
 mod messages;
 mod module_options;
 mod mtu;
@@ -80,5 +81,6 @@ pub const CHECKS: &[&Check] = &[
     &same_driver::CHECK,
     &clock::CHECK,
     &management_agent::CHECK,
+    &memory_pressure::CHECK,
     &shell_timeout::CHECK,
 ];

@@ -26,6 +26,7 @@ mod power_on_failed;
 mod power_state;
 mod pvrdma_adapter;
 mod pvrdma_protocol;
+mod reservation_broken;
 mod secure_boot;
 mod snapshots;
 mod tools;
@@ -55,6 +56,7 @@ pub const CHECKS: &[&Check] = &[
     &pvrdma_protocol::CHECK,
     &namespaces::CHECK,
     &memory_reservation::CHECK,
+    &reservation_broken::CHECK,
     &memory_limit::CHECK,
     &balloon::CHECK,
     &mmio_window::CHECK,

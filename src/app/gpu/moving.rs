@@ -173,7 +173,7 @@ impl Builder<'_> {
     pub(super) fn around(&self) -> Vec<Row> {
         let joined = self.model.joined();
         let Some(vm) = joined.vm_of(self.target) else { return Vec::new() };
-        let Some(group) = crate::diagnose::join::group_of_vm(&self.model.fabric, vm) else { return Vec::new() };
+        let Some(group) = crate::diagnose::join::group_of(&self.model.fabric, vm) else { return Vec::new() };
         let number = |measure: Measure| self.number(&group, measure);
         let bytes = |measure: Measure, word: &str| {
             number(measure).map(|value| {

@@ -38,7 +38,7 @@ fn main() {
                 numbers += row.gauges.len();
             }
         }
-        let share = (processor_time() - before).as_secs_f64() / began.elapsed().as_secs_f64();
+        let share = processor_time().saturating_sub(before).as_secs_f64() / began.elapsed().as_secs_f64();
         cancelled.cancel();
         following.await.expect("it ends");
         println!("{GPUS} GPUs, {rows} rows with {numbers} numbers: {:.3} % of a core", share * 100.0);

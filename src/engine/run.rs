@@ -127,13 +127,12 @@ impl EngineHandle {
                 self.followed().insert(id, Followed { commands: sender, requests: None, watched: None, cancelled });
             }
             Way::Local => {
-                let cancelled = self.poll(on, id.clone(), LocalConnector::new(by));
-                let settings = nvml::Settings::new(self.options.period, self.options.gpu_library.clone());
-                self.tasks.spawn_on(nvml::follow(id, settings, self.messages.clone(), cancelled), on);
+                self.poll(on, id.clone(), LocalConnector::new(by));
+                self.read_gpus(on, id);
             }
             Way::Ssh { resolve, known } => {
                 let connector = SshConnector::new(id.clone(), resolve, Some(self.asker.clone()), known, by);
-                let _ = self.poll(on, id, connector);
+                self.poll(on, id, connector);
             }
         }
     }
@@ -145,12 +144,18 @@ impl EngineHandle {
         }
     }
 
+    /// Follows the GPUs of this machine for as long as it is followed itself.
+    fn read_gpus(&self, on: &tokio::runtime::Handle, id: TargetId) {
+        let Some(cancelled) = self.followed().get(&id).map(|followed| followed.cancelled.clone()) else { return };
+        let settings = nvml::Settings::new(self.options.period, self.options.gpu_library.clone());
+        self.tasks.spawn_on(nvml::follow(id, settings, self.messages.clone(), cancelled), on);
+    }
+
     fn followed(&self) -> MutexGuard<'_, BTreeMap<TargetId, Followed>> {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts its poller; what is cancelled when it is closed.
-    fn poll<C: Connector>(&self, on: &tokio::runtime::Handle, id: TargetId, connector: C) -> CancellationToken {
+    fn poll<C: Connector>(&self, on: &tokio::runtime::Handle, id: TargetId, connector: C) {
         let (sender, commands) = mpsc::channel(WAITING_COMMANDS);
         let cancelled = self.cancelled.child_token();
         let Options { probes, esxi, period, sparing, .. } = self.options.clone();
@@ -159,10 +164,8 @@ impl EngineHandle {
         let (requests, received) = mpsc::channel(collect::change::WAITING);
         let (watched, wanted) = watch::channel(None);
         self.tasks.spawn_on(poller.serving(received).watching(wanted).run(), on);
-        let cancel = cancelled.clone();
         let followed = Followed { commands: sender, requests: Some(requests), watched: Some(watched), cancelled };
         self.followed().insert(id, followed);
-        cancel
     }
 
     /// Does what `update` asked for, as far as it concerns targets; true if it did. The screen's own effects are not

@@ -13,6 +13,9 @@ use super::reading::{Reading, State};
 use super::records::Records;
 use super::value::Value;
 
+/// The source that reads GPUs of the machine it runs on without a tool between.
+const LIBRARY: &str = "gpu.nvml";
+
 /// What one probe last said of one entity.
 type Said = BTreeMap<Attribute, Told>;
 
@@ -42,7 +45,9 @@ impl Record {
         if all.next().is_none() {
             return Some(&only.reading);
         }
-        let best = told().max_by_key(|told| (told.reading.state.known().is_some(), told.since))?;
+        // The driver's own library stands before the tool that prints what it says.
+        let is_library = |told: &Told| told.reading.source.source.as_str() == LIBRARY;
+        let best = told().max_by_key(|told| (told.reading.state.known().is_some(), is_library(told), told.since))?;
         told().map(|told| &told.reading).filter(|reading| reading.state == best.reading.state).max_by_key(|one| one.at)
     }
 
@@ -343,6 +348,17 @@ mod tests {
         assert!(fabric.value(&id("rxe0"), Attribute::PortState).is_some());
         assert_eq!(fabric.apply(&report("q", &[])), vec![Change::Vanished(id("rxe0"))]);
         assert_eq!(fabric.entities(&TargetId::new("test")).count(), 0);
+    }
+
+    #[test]
+    fn the_library_of_gpus_stands_before_the_tool_that_reads_it_too() {
+        let mut fabric = Fabric::default();
+        let driver = |version: &str| [("rxe0", Attribute::Driver, Value::from(version))];
+        fabric.apply(&report("gpu.nvml", &driver("library")));
+        fabric.apply(&report("gpu.states", &driver("tool")));
+        assert_eq!(fabric.value(&id("rxe0"), Attribute::Driver), Some(&Value::from("library")));
+        fabric.apply(&report("gpu.nvml", &[]));
+        assert_eq!(fabric.value(&id("rxe0"), Attribute::Driver), Some(&Value::from("tool")));
     }
 
     #[test]

@@ -30,6 +30,6 @@ fn a_snapshot_ends_though_the_driver_hangs() {
     let stand_in = StandIn::new("call nvmlDeviceGetName hang\n");
     let began = Instant::now();
     let output = snapshot(&stand_in.path());
-    assert!(began.elapsed() < Duration::from_secs(120));
+    assert!(began.elapsed() < Duration::from_mins(2));
     assert!(String::from_utf8_lossy(&output.stdout).contains("hangs in the driver"));
 }

@@ -18,6 +18,8 @@ pub(super) enum Refusal {
     NoPermission,
     /// There is nothing of that kind.
     Nothing,
+    /// The list has no entry.
+    Empty,
     /// The GPU does not answer any more.
     Lost,
     /// The GPU answers again only after a reset.
@@ -77,6 +79,7 @@ impl Refusal {
             Self::NoSuchCall => State::NotPublished(Text::new("this version of NVML")),
             Self::NoPermission => State::NeedsPrivilege(Text::new("NVML tells it to root only")),
             Self::Nothing => State::NotAvailable,
+            Self::Empty => State::Empty,
             _ => State::Failed(Text::new(&self.to_string())),
         }
     }
@@ -89,6 +92,7 @@ impl std::fmt::Display for Refusal {
             Self::NoSuchCall => "this version of NVML has no such call",
             Self::NoPermission => "Insufficient Permissions",
             Self::Nothing => "N/A",
+            Self::Empty => "none",
             Self::Lost => "GPU is lost",
             Self::ResetRequired => "GPU requires reset",
             Self::Closed => "NVML is not initialised any more",

@@ -57,15 +57,15 @@ fn count(value: &SampleValue) -> Answer<u64> {
     }
 }
 
-/// What the driver wants done, as words (`nvmlDeviceGpuRecoveryAction_t`).
+/// What the driver wants done (`nvmlDeviceGpuRecoveryAction_t`), in the words of `nvidia-smi`.
 pub(super) fn recovery_action(number: u64) -> String {
     match number {
         0 => "none".to_owned(),
         1 => "reset the GPU".to_owned(),
         2 => "reboot".to_owned(),
-        3 => "drain peer-to-peer traffic".to_owned(),
-        4 => "drain, then reset the GPU".to_owned(),
-        5 => "recover the IMEX domain".to_owned(),
+        3 => "drain p2p".to_owned(),
+        4 => "drain and reset".to_owned(),
+        5 => "recover imex domain".to_owned(),
         other => format!("action {other}"),
     }
 }

@@ -195,7 +195,7 @@ impl<'nvml> Gpu<'nvml> {
         let state = answer::of(device.performance_state()).and_then(performance_state);
         tell(Attribute::PerformanceState, "nvmlDeviceGetPerformanceState", state);
         let held = answer::of(device.current_throttle_reasons()).map(|reasons| clock_reasons(reasons.bits()));
-        tell(Attribute::ClockReasons, "nvmlDeviceGetCurrentClocksThrottleReasons", held);
+        tell(Attribute::ClockReasons, "nvmlDeviceGetCurrentClocksThrottleReasons", held.and_then(named));
 
         tell(Attribute::PcieGeneration, "nvmlDeviceGetCurrPcieLinkGeneration", count(device.current_pcie_link_gen()));
         tell(Attribute::PcieGenerationMax, "nvmlDeviceGetMaxPcieLinkGeneration", count(device.max_pcie_link_gen()));
@@ -317,12 +317,17 @@ fn replay_rate(before: Option<(u32, Instant)>, now: &Answer<u32>) -> Option<Answ
     Some(count.checked_sub(earlier).map(|more| f64::from(more) / elapsed.as_secs_f64()).ok_or(Refusal::Nothing))
 }
 
+/// Names, where there are any.
+fn named(names: Vec<Text>) -> Answer<Value> {
+    if names.is_empty() { Err(Refusal::Empty) } else { Ok(Value::List(names)) }
+}
+
 /// The reasons by name. Bits that are not known here are not dropped in silence.
-fn clock_reasons(bits: u64) -> Value {
+fn clock_reasons(bits: u64) -> Vec<Text> {
     let known = CLOCK_REASONS.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, name)| Text::new(name));
     let all: u64 = CLOCK_REASONS.iter().map(|(bit, _)| bit).sum();
-    let unknown = (bits & !all != 0).then(|| Text::new(&format!("{:#x}", bits & !all)));
-    Value::List(known.chain(unknown).collect())
+    let unknown = (bits & !all != 0).then(|| Text::new(&format!("unknown reason {:#x}", bits & !all)));
+    known.chain(unknown).collect()
 }
 
 fn performance_state(state: PerformanceState) -> Answer<Value> {
@@ -374,9 +379,9 @@ mod tests {
 
     #[test]
     fn reasons_are_named_and_unknown_bits_stay() {
-        assert_eq!(clock_reasons(0), Value::List(vec![]));
-        assert_eq!(clock_reasons(4 | 64).to_string(), "software power cap, hardware thermal");
-        assert_eq!(clock_reasons(1 | 0x800).to_string(), "idle, 0x800");
+        assert_eq!(named(clock_reasons(0)), Err(Refusal::Empty));
+        assert_eq!(clock_reasons(4 | 64), ["software power cap", "hardware thermal"].map(Text::new));
+        assert_eq!(clock_reasons(1 | 0x800), ["idle", "unknown reason 0x800"].map(Text::new));
     }
 
     #[test]

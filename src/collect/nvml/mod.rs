@@ -1,8 +1,8 @@
 //! The GPUs of this machine, by NVIDIA's own library: what `nvidia-smi` reads too, without its text.
 //!
-//! The library is called on an OS thread of its own ([`worker`]), because a call can hang in the driver for ever; a task
+//! The library is called on an OS thread of its own (`worker`), because a call can hang in the driver for ever; a task
 //! ([`follow()`]) takes its rows, says so when none come, and leaves the thread behind at the end. Xid events are waited for
-//! on a second one ([`xid`]). Every value may be unsupported by itself, and none is ever a zero because it could not be read.
+//! on a second one (`xid`). Every value may be unsupported by itself, and none is ever a zero because it could not be read.
 //!
 //! While NVML is in use the driver counts this program among those who hold it: it cannot be unloaded, and MIG cannot be
 //! switched, until the target is closed.

@@ -76,7 +76,7 @@ impl Page {
     /// A number of a call, with its line where states are written.
     pub(super) fn number(&mut self, entity: &Entity, measure: Measure, call: &str, answer: &Answer<f64>) {
         if self.with_states {
-            let said = answer.as_ref().map_or_else(Refusal::to_string, |value| value.to_string());
+            let said = answer.as_ref().map_or_else(Refusal::to_string, ToString::to_string);
             self.line(name(entity), call, &said);
         }
         self.gauge(entity, measure, answer);

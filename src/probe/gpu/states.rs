@@ -1,8 +1,8 @@
 //! What each GPU is and how it is set, out of `nvidia-smi -q`: model, modes and those that wait for a reset, memory errors and
 //! what was repaired of them, power, clocks and what holds them down, the PCIe link.
 //!
-//! The tool starts the driver's module where that is not loaded, so a login without it would change something by asking; the
-//! driver's own file tells whether it is loaded, and nothing is stated of a guest that has neither file nor tool.
+//! The driver's own file tells whether it is loaded: where neither that file nor the tool is there, nothing is stated of the guest,
+//! and where the driver is there without the tool, that is told.
 
 use std::sync::Arc;
 

@@ -196,7 +196,7 @@ fn of_two_faults_both_are_found() {
 
 #[test]
 fn a_lab_in_good_order_raises_no_alarm() {
-    let cases: Vec<(&'static Scenario, u64)> = ["healthy", "with-hosts", "data-centre"]
+    let cases: Vec<(&'static Scenario, u64)> = ["healthy", "with-hosts", "data-centre", "gpu-busy"]
         .into_iter()
         .flat_map(|name| (1..=seeds()).map(move |seed| (by_name(name).expect("it is there"), seed)))
         .collect();

@@ -278,12 +278,22 @@ const BY_HAND: &[&str] = &[
     "switch-mtu-small",
     "switch-vlan",
     "switch-errors",
+    "gpu-off-the-bus",
+    "gpu-double-bit",
+    "gpu-mig-pending",
 ];
 
 /// Faults whose remedies the machines of the lab do not play: a module that is loaded, a file of limits, the start of a VM,
 /// another package.
-const NOT_PLAYED: &[&str] =
-    &["driver-unloaded", "no-locked-memory", "gpu-not-given", "gpu-window-missing", "other-open-mpi", "ucx-over-tcp"];
+const NOT_PLAYED: &[&str] = &[
+    "driver-unloaded",
+    "no-locked-memory",
+    "gpu-not-given",
+    "gpu-window-missing",
+    "other-open-mpi",
+    "ucx-over-tcp",
+    "gpu-nouveau",
+];
 
 /// Does this for each case, some side by side; gives what went wrong.
 fn each<T: Sync>(cases: &[T], look: impl Fn(&T) + Sync) {

@@ -19,7 +19,7 @@ use crate::fabric::{Measured, Text, Timestamp};
 use crate::probe::gpu::stream::{Event, SOURCE, StreamParser, block};
 
 /// How long the driver may take until it has answered for the first time: without persistence it starts each GPU for that.
-const READY_DEADLINE: Duration = Duration::from_secs(60);
+const READY_DEADLINE: Duration = Duration::from_mins(1);
 
 /// A stream that says nothing for so long is made anew.
 const SILENCE: Duration = Duration::from_secs(10);

@@ -11,9 +11,9 @@ fn started_with_gpus() -> Lab {
 }
 
 /// The next row of the machine with GPUs.
-fn row(messages: &mut mpsc::Receiver<Message>) -> Box<Measured> {
+fn row(messages: &mut mpsc::Receiver<Message>) -> Measured {
     match until(messages, "a row of GPUs", |message| matches!(message, Message::Measured(_))) {
-        Message::Measured(row) => row,
+        Message::Measured(row) => *row,
         other => panic!("{other:?}"),
     }
 }

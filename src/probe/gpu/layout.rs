@@ -41,7 +41,7 @@ fn parse(observations: &[Arc<Observation>]) -> Vec<Fact> {
     let [index, topology, links, errors, list, instances, computes] = observations else { return Vec::new() };
     let mut facts = Vec::new();
     let indices = indices(index, &mut facts);
-    facts.extend(topology::read(topology));
+    facts.extend(topology::read(topology, &indices));
     facts.extend(nvlink::read(links, errors, &indices));
     facts.extend(mig::read(list, instances, computes, &indices));
     facts
@@ -145,6 +145,7 @@ mod tests {
         };
         assert_eq!(own("GPU0", Attribute::CpuAffinity), "0-7");
         assert_eq!(own("GPU0", Attribute::NumaAffinity), "0");
+        assert_eq!(shown(&facts, &Entity::Gpu(gpu()), Attribute::CpuAffinity), "0-7");
         assert_eq!(own("NIC0", Attribute::TopologyDevice), "mlx5_0");
         let public = include_str!("../../../tests/fixtures/public/82-nvidia-smi-topo-m.txt");
         let printed = ["", public, "", "", "", "", ""].map(|text| (text, "", 0));

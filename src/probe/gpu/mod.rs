@@ -1,6 +1,6 @@
 //! What is read of NVIDIA GPUs from outside of a guest: by `nvidia-smi` and, where it is there, by DCGM. States come with the
-//! batches, what moves from second to second by a stream ([`stream`]). Neither is run where the driver's own files are missing
-//! (see [`states`]), and nothing is stated of a guest without a GPU.
+//! batches, what moves from second to second by a stream ([`stream`]). Nothing is stated of a guest
+//! without the driver and its tool.
 
 mod blocks;
 mod cells;

@@ -1,8 +1,8 @@
 //! What each GPU is and how it is set, out of `nvidia-smi -q`: model, modes and those that wait for a reset, memory errors and
 //! what was repaired of them, power, clocks and what holds them down, the PCIe link.
 //!
-//! The tool starts the driver's module where that is not loaded, so a login without it would change something by asking; the
-//! driver's own file tells whether it is loaded, and nothing is stated of a guest that has neither file nor tool.
+//! The driver's own file tells whether it is loaded: where neither that file nor the tool is there, nothing is stated of the guest,
+//! and where the driver is there without the tool, that is told.
 
 use std::sync::Arc;
 
@@ -128,11 +128,13 @@ type Convert = fn(&str) -> Option<Value>;
 type Row = (Attribute, &'static [&'static [&'static str]], Convert);
 
 const ROWS: &[Row] = &[
-    (Attribute::GpuModel, &[&["Product Name"]], text),
-    (Attribute::GpuUuid, &[&["GPU UUID"]], text),
-    (Attribute::Vbios, &[&["VBIOS Version"]], text),
-    (Attribute::GpuVirtualization, &[&["GPU Virtualization Mode", "Virtualization Mode"]], virtualization),
-    (Attribute::ComputeMode, &[&["Compute Mode"]], compute_mode),
+    (Attribute::GpuModel, &[&["Product Name"]], |value| Some(text(value))),
+    (Attribute::GpuUuid, &[&["GPU UUID"]], |value| Some(text(value))),
+    (Attribute::Vbios, &[&["VBIOS Version"]], |value| Some(text(value))),
+    (Attribute::GpuVirtualization, &[&["GPU Virtualization Mode", "Virtualization Mode"]], |value| {
+        Some(virtualization(value))
+    }),
+    (Attribute::ComputeMode, &[&["Compute Mode"]], |value| Some(compute_mode(value))),
     (Attribute::PersistenceMode, &[&["Persistence Mode"]], flag),
     (Attribute::MigMode, &[&["MIG Mode", "Current"]], flag),
     (Attribute::MigModePending, &[&["MIG Mode", "Pending"]], flag),
@@ -164,7 +166,7 @@ const ROWS: &[Row] = &[
     (Attribute::ApplicationClock, &[&["Applications Clocks", "Graphics"]], count),
     (Attribute::SlowdownTemperature, &[&["Temperature", "GPU Slowdown Temp"]], count),
     (Attribute::ShutdownTemperature, &[&["Temperature", "GPU Shutdown Temp"]], count),
-    (Attribute::PerformanceState, &[&["Performance State"]], text),
+    (Attribute::PerformanceState, &[&["Performance State"]], |value| Some(text(value))),
     (Attribute::PcieGeneration, &[&["PCI", "GPU Link Info", "PCIe Generation", "Current"]], count),
     (Attribute::PcieGenerationMax, &[&["PCI", "GPU Link Info", "PCIe Generation", "Max"]], count),
     (Attribute::PcieGenerationGpu, &[&["PCI", "GPU Link Info", "PCIe Generation", "Device Max"]], count),
@@ -307,8 +309,8 @@ fn errors(device: &Device<'_>, span: &str, kind: Kind) -> Option<(State<Value>, 
     }
 }
 
-fn text(value: &str) -> Option<Value> {
-    Some(value.into())
+fn text(value: &str) -> Value {
+    value.into()
 }
 
 fn flag(value: &str) -> Option<Value> {
@@ -328,19 +330,19 @@ fn milliwatts(value: &str) -> Option<Value> {
     (watts >= 0.0 && matches!(unit, "" | "W")).then(|| Value::Count(cells::whole(watts * 1000.0)))
 }
 
-fn virtualization(value: &str) -> Option<Value> {
-    Some(match value {
+fn virtualization(value: &str) -> Value {
+    match value {
         "Pass-Through" => "pass-through".into(),
         "VGPU" => "vGPU".into(),
         "None" => "none".into(),
         "Host VGPU" => "host vGPU".into(),
         "Host VSGA" => "host vSGA".into(),
         other => other.into(),
-    })
+    }
 }
 
-fn compute_mode(value: &str) -> Option<Value> {
-    Some(value.to_lowercase().replace('_', " ").as_str().into())
+fn compute_mode(value: &str) -> Value {
+    value.to_lowercase().replace('_', " ").as_str().into()
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! What is near what, out of `nvidia-smi topo -m`. The table is parted by tabs, some of them doubled, and its titles carry escapes
 //! of a terminal also where there is none. In a VM it shows the virtual slots and nothing of the host's.
 
+use super::layout::Indices;
 use crate::fabric::{Attribute, Entity, Fact, Observation, State, Text};
 
 /// The most devices of a table that are read.
 const MOST: usize = 64;
 
-/// All that the table tells.
-pub(super) fn read(observation: &Observation) -> Vec<Fact> {
+/// All that the table tells. What is near a GPU is told of the name in the table, and of the GPU where `indices` know it.
+pub(super) fn read(observation: &Observation, indices: &Indices) -> Vec<Fact> {
     let mut facts = Vec::new();
     let mut titles: Vec<String> = Vec::new();
     let mut is_legend = false;
@@ -25,13 +26,19 @@ pub(super) fn read(observation: &Observation) -> Vec<Fact> {
         } else if titles.is_empty() && line.contains("GPU0") && line.starts_with(['\t', ' ']) {
             titles = line.split('\t').skip(1).map(|title| title.trim().to_owned()).collect();
         } else if !titles.is_empty() {
-            row(observation, &titles, &line, number, &mut facts);
+            row(observation, (&titles, indices), &line, number, &mut facts);
         }
     }
     facts
 }
 
-fn row(observation: &Observation, titles: &[String], line: &str, number: u32, facts: &mut Vec<Fact>) {
+fn row(
+    observation: &Observation,
+    (titles, indices): (&[String], &Indices),
+    line: &str,
+    number: u32,
+    facts: &mut Vec<Fact>,
+) {
     let mut cells = line.split('\t').map(str::trim);
     let Some(name) = cells.next().filter(|name| is_device(name)) else { return };
     let devices = titles.iter().take_while(|title| is_device(title)).take(MOST).count();
@@ -53,6 +60,10 @@ fn row(observation: &Observation, titles: &[String], line: &str, number: u32, fa
         };
         let state = super::cells::state(value, |text| Some(text.into()));
         if !matches!(state, State::Empty) {
+            let index = name.strip_prefix("GPU").and_then(|index| index.parse().ok());
+            if let Some(gpu) = index.and_then(|index: u32| indices.get(&index)) {
+                facts.push(observation.fact(Entity::Gpu(gpu.clone()), attribute, state.clone(), number));
+            }
             facts.push(observation.fact(own(name), attribute, state, number));
         }
     }

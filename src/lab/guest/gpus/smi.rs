@@ -204,6 +204,21 @@ fn dmon(scene: &Scene<'_>, gpus: &Gpus) -> String {
     text
 }
 
+/// Fields of DCGM by their numbers, and the names of their columns.
+const DCGM: [(&str, &str); 11] = [
+    ("1001", "GRACT"),
+    ("1002", "SMACT"),
+    ("1004", "TENSO"),
+    ("1005", "DRAMA"),
+    ("1009", "PCITX"),
+    ("1010", "PCIRX"),
+    ("1011", "NVLTX"),
+    ("1012", "NVLRX"),
+    ("203", "GPUTL"),
+    ("155", "POWER"),
+    ("150", "TMPTR"),
+];
+
 /// `dcgmi`; `None` on a machine without GPUs.
 ///
 /// Source: facts of `dcgmi dmon`, from a published capture. UNSOURCED: the table of `discovery`.
@@ -220,26 +235,16 @@ pub fn dcgmi(scene: &Scene<'_>, words: &[&str]) -> Option<Answer> {
         return Some(fails("Error: Unable to parse the command line.\n", 1));
     };
     let fields: Vec<&str> = words.get(fields + 1).map(|fields| fields.split(',').collect()).unwrap_or_default();
-    const KNOWN: [(&str, &str); 11] = [
-        ("1001", "GRACT"),
-        ("1002", "SMACT"),
-        ("1004", "TENSO"),
-        ("1005", "DRAMA"),
-        ("1009", "PCITX"),
-        ("1010", "PCIRX"),
-        ("1011", "NVLTX"),
-        ("1012", "NVLRX"),
-        ("203", "GPUTL"),
-        ("155", "POWER"),
-        ("150", "TMPTR"),
-    ];
-    let name = |field: &str| KNOWN.iter().find(|(number, _)| *number == field).map(|(_, name)| *name);
+    let name = |field: &str| DCGM.iter().find(|(number, _)| *number == field).map(|(_, name)| *name);
     let Some(names) = fields.iter().map(|field| name(field)).collect::<Option<Vec<&str>>>() else {
         return Some(fails("Error: Unknown field\n", 1));
     };
     let line = |first: &str, cells: Vec<String>| {
-        let cells: String = cells.iter().map(|cell| format!("{cell:<21}")).collect();
-        format!("{first:<10}{cells}\n")
+        let mut text = format!("{first:<10}");
+        for cell in cells {
+            text.add(format_args!("{cell:<21}"));
+        }
+        text + "\n"
     };
     let mut text = line("#Entity", names.iter().map(|name| (*name).to_owned()).collect());
     text.push_str(&line("ID", names.iter().map(|_| String::new()).collect()));

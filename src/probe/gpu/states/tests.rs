@@ -5,7 +5,7 @@ const LOADED: &str = "/proc/driver/nvidia/version:NVRM version: NVIDIA UNIX x86_
                       /proc/driver/nvidia/version:GCC version:  gcc version 12.2.0 (Debian 12.2.0-14)\n";
 const MISSING: &str = "grep: /proc/driver/nvidia/version: No such file or directory\n";
 
-/// Two GPUs of a driver of 2024, of which the first waits for a reset.
+/// Two GPUs of a driver of 2024, of which the first waits for a reset: no capture, but the form of published ones.
 const NEW: &str = include_str!("../../../../tests/fixtures/guest-probes/gpu.query.txt");
 
 /// A GPU of a driver before 535.

@@ -81,7 +81,7 @@ impl StreamParser {
     fn query(&mut self, line: &str, at: Timestamp, sequence: impl FnOnce() -> u64) -> Option<Event> {
         let row = cells::cells(line);
         if row.first() == Some(&"index") {
-            self.header = line.to_owned();
+            line.clone_into(&mut self.header);
             self.names = row.iter().map(|name| name.split(" [").next().unwrap_or(name).to_owned()).collect();
             self.round.clear();
             return None;

@@ -37,12 +37,14 @@ fn rows(text: &str) -> Vec<Measured> {
         .collect()
 }
 
-fn value(row: &Measured, gpu: &str, measure: Measure) -> Option<Option<f64>> {
+/// What a row says of a measure: a number, `gap`, or `nothing` where it does not know it.
+fn value(row: &Measured, gpu: &str, measure: Measure) -> String {
     let gpu = Entity::Gpu(Text::new(gpu));
-    row.gauges
-        .iter()
-        .find(|gauge| gauge.entity == gpu && gauge.name.as_str() == measure.name())
-        .map(|gauge| gauge.value)
+    let mut all = row.gauges.iter();
+    match all.find(|gauge| gauge.entity == gpu && gauge.name.as_str() == measure.name()) {
+        Some(gauge) => gauge.value.map_or_else(|| "gap".to_owned(), |value| value.to_string()),
+        None => "nothing".to_owned(),
+    }
 }
 
 const FIRST: &str = "0000:0b:00.0";
@@ -53,19 +55,19 @@ fn a_round_of_all_gpus_is_one_row_with_what_other_tables_said() {
     let rows = rows(STREAM);
     assert_eq!(rows.len(), 2);
     let first = &rows[0];
-    assert_eq!(value(first, FIRST, Measure::GpuUse), Some(Some(98.0)));
-    assert_eq!(value(first, FIRST, Measure::GpuMemoryUsed), Some(Some(31_002.0 * 1_048_576.0)));
-    assert_eq!(value(first, FIRST, Measure::PcieReceived), Some(Some(24_810.0 * 1e6)));
-    assert_eq!(value(first, FIRST, Measure::ClockReasonBits), Some(Some(72.0)));
-    assert_eq!(value(first, FIRST, Measure::SmActive), None, "nobody asked DCGM yet");
-    assert_eq!(value(first, SECOND, Measure::MemoryTemperature), Some(None), "N/A is a gap and no zero");
-    assert_eq!(value(first, SECOND, Measure::PcieGenerationNow), Some(Some(1.0)));
+    assert_eq!(value(first, FIRST, Measure::GpuUse), "98");
+    assert_eq!(value(first, FIRST, Measure::GpuMemoryUsed), "32507953152");
+    assert_eq!(value(first, FIRST, Measure::PcieReceived), "24810000000");
+    assert_eq!(value(first, FIRST, Measure::ClockReasonBits), "72");
+    assert_eq!(value(first, FIRST, Measure::SmActive), "nothing", "nobody asked DCGM yet");
+    assert_eq!(value(first, SECOND, Measure::MemoryTemperature), "gap", "N/A is a gap and no zero");
+    assert_eq!(value(first, SECOND, Measure::PcieGenerationNow), "1");
     let second = &rows[1];
-    assert_eq!(value(second, FIRST, Measure::SmActive), Some(Some(31.0)));
-    assert_eq!(value(second, FIRST, Measure::PcieReceivedWhole), Some(Some(26_803_341_312.0)));
-    assert_eq!(value(second, SECOND, Measure::GraphicsActive), Some(None));
-    assert_eq!(value(second, FIRST, Measure::GpuUse), Some(None));
-    assert_eq!(value(second, FIRST, Measure::Power), Some(None));
+    assert_eq!(value(second, FIRST, Measure::SmActive), "31");
+    assert_eq!(value(second, FIRST, Measure::PcieReceivedWhole), "26803341312");
+    assert_eq!(value(second, SECOND, Measure::GraphicsActive), "gap");
+    assert_eq!(value(second, FIRST, Measure::GpuUse), "gap");
+    assert_eq!(value(second, FIRST, Measure::Power), "gap");
     assert_eq!(second.period, Duration::from_millis(700));
     let reasons = |row: &Measured, gpu: &str| {
         let fact = row
@@ -100,19 +102,18 @@ fn a_table_that_went_silent_leaves_gaps() {
     }
     let rows = rows(&text);
     let last = rows.last().expect("rows");
-    assert_eq!(value(last, FIRST, Measure::GpuUse), Some(Some(97.0)));
-    assert_eq!(value(last, FIRST, Measure::PcieReceived), Some(None));
-    assert_eq!(value(last, FIRST, Measure::SmActive), Some(None));
+    assert_eq!(value(last, FIRST, Measure::GpuUse), "97");
+    assert_eq!(value(last, FIRST, Measure::PcieReceived), "gap");
+    assert_eq!(value(last, FIRST, Measure::SmActive), "gap");
 }
 
 #[test]
 fn rows_that_were_torn_say_nothing_and_a_lost_gpu_ends_a_round() {
     let torn = STREAM.replace("0, 2, 00000000:0B:00.0, P0, 0x0000000000000048, 98, 41,", "0, 2, 00000000:0B:0");
     let rows_of = rows(&torn);
-    assert_eq!(value(&rows_of[0], FIRST, Measure::GpuUse), None);
-    assert_eq!(value(&rows_of[0], SECOND, Measure::GpuUse), Some(Some(0.0)));
-    let alone: String =
-        STREAM.lines().filter(|line| !line.contains("13:00.0")).map(|line| format!("{line}\n")).collect();
+    assert_eq!(value(&rows_of[0], FIRST, Measure::GpuUse), "nothing");
+    assert_eq!(value(&rows_of[0], SECOND, Measure::GpuUse), "0");
+    let alone: String = STREAM.split_inclusive('\n').filter(|line| !line.contains("13:00.0")).collect();
     assert_eq!(rows(&alone).len(), 1, "the second row of the first GPU ends its first round");
 }
 

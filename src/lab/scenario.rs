@@ -54,7 +54,7 @@ const FILES: [&str; 40] = [
     include_str!("../../demo/scenarios/gpu-not-given.toml"),
     include_str!("../../demo/scenarios/gpu-window-missing.toml"),
     include_str!("../../demo/scenarios/vm-ready-high.toml"),
-    include_str!("../../demo/scenarios/neighbour-ballooning.toml"),
+    include_str!("../../demo/scenarios/neighbour-balloons.toml"),
     include_str!("../../demo/scenarios/own-balloon.toml"),
     include_str!("../../demo/scenarios/numa-remote.toml"),
 ];

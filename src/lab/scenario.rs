@@ -62,7 +62,7 @@ const FILES: [&str; 48] = [
     include_str!("../../demo/scenarios/gpu-nouveau.toml"),
     include_str!("../../demo/scenarios/gpu-mig-pending.toml"),
     include_str!("../../demo/scenarios/vm-ready-high.toml"),
-    include_str!("../../demo/scenarios/neighbour-ballooning.toml"),
+    include_str!("../../demo/scenarios/neighbour-balloons.toml"),
     include_str!("../../demo/scenarios/own-balloon.toml"),
     include_str!("../../demo/scenarios/numa-remote.toml"),
 ];

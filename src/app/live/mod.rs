@@ -202,13 +202,13 @@ pub fn is_saved(model: &Model, target: &TargetId) -> bool {
 }
 
 /// All graphs of a target: its RDMA ports first, then what its host counts for it and measures of its VM, then queue pairs, then
-/// its network interfaces; of a host its memory, its uplinks and its VMs. A target that is a file has none.
+/// its network interfaces; of a host its uplinks, its memory and its VMs. A target that is a file has none.
 pub fn graphs(model: &Model, target: &TargetId) -> Vec<Graph> {
     if is_saved(model, target) {
         return Vec::new();
     }
-    let mut graphs = measured::of_host(model, target);
-    graphs.extend(host::of_host(model, target));
+    let mut graphs = host::of_host(model, target);
+    graphs.extend(measured::of_host(model, target));
     graphs.extend(measured::of_vms(model, target));
     let ports: Vec<Entity> = model.fabric.ports(target).map(|(device, port)| Entity::port(device, port)).collect();
     for port in &ports {

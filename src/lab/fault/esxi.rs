@@ -124,7 +124,7 @@ trouble!(
     NEIGHBOUR_BALLOONS,
     Of::Hosts,
     Trouble::Host(NeighbourBalloons),
-    "neighbour-ballooning",
+    "neighbour-balloons",
     "a neighbour's memory is taken back",
     "Another VM was powered on for which the host has too little memory: its balloon is inflated and part of it is swapped"
 );

@@ -215,7 +215,7 @@ fn a_host_is_watched_as_long_as_that_is_wanted() {
     }
     watch(None);
     until(&mut messages, |message| row(message).filter(|row| row.gauges.is_empty()));
-    assert!(lab.suffer("neighbour-ballooning", "esx01", true));
+    assert!(lab.suffer("neighbour-balloons", "esx01", true));
     watch(Some(Duration::from_secs(2)));
     let soft = until(&mut messages, |message| {
         let state = row(message)?.facts.into_iter().find(|fact| fact.attribute == Attribute::MemoryState)?;

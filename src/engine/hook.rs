@@ -131,7 +131,7 @@ pub(super) async fn serve(
         if words.is_empty() {
             continue;
         }
-        while lately.front().is_some_and(|then| then.elapsed() >= Duration::from_secs(60)) {
+        while lately.front().is_some_and(|then| then.elapsed() >= Duration::from_mins(1)) {
             lately.pop_front();
         }
         if lately.len() >= MOST_A_MINUTE {

@@ -64,7 +64,7 @@ pub struct Alert {
 /// All alerts that are open or were so lately.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Alerts {
-    alerts: BTreeMap<(TargetId, String), Alert>,
+    by_finding: BTreeMap<(TargetId, String), Alert>,
     made: u64,
     /// Until when nothing at all is told outside of the events.
     quiet_until: Option<Timestamp>,
@@ -136,16 +136,16 @@ impl Alert {
 impl Alerts {
     /// All of them, in the order of their targets.
     pub fn iter(&self) -> impl Iterator<Item = &Alert> {
-        self.alerts.values()
+        self.by_finding.values()
     }
 
     /// The alert that an event tells of.
     pub fn of_event(&self, event: u64) -> Option<&Alert> {
-        self.alerts.values().find(|alert| alert.events.contains(&event))
+        self.by_finding.values().find(|alert| alert.events.contains(&event))
     }
 
     fn of_event_mut(&mut self, event: u64) -> Option<&mut Alert> {
-        self.alerts.values_mut().find(|alert| alert.events.contains(&event))
+        self.by_finding.values_mut().find(|alert| alert.events.contains(&event))
     }
 
     /// Until when nothing is told outside of the events, if that was asked for.
@@ -164,7 +164,7 @@ impl Alerts {
         event: u64,
     ) {
         let key = (target.clone(), key.to_owned());
-        if let Some(known) = self.alerts.get_mut(&key) {
+        if let Some(known) = self.by_finding.get_mut(&key) {
             // It is back, or has become graver: that is told anew only if it was not told as grave before.
             if finding.severity > known.severity {
                 known.again = true;
@@ -194,17 +194,18 @@ impl Alerts {
             over: false,
             events: vec![event],
         };
-        self.alerts.insert(key, alert);
-        while self.alerts.len() > KEPT {
-            let over = self.alerts.iter().filter(|(_, alert)| !alert.is_open()).min_by_key(|(_, alert)| alert.number);
+        self.by_finding.insert(key, alert);
+        while self.by_finding.len() > KEPT {
+            let over =
+                self.by_finding.iter().filter(|(_, alert)| !alert.is_open()).min_by_key(|(_, alert)| alert.number);
             let Some(key) = over.map(|(key, _)| key.clone()) else { break };
-            self.alerts.remove(&key);
+            self.by_finding.remove(&key);
         }
     }
 
     /// It calls for attention no longer; `event` tells it.
     pub(super) fn cleared(&mut self, target: &TargetId, key: &str, at: Timestamp, event: u64) {
-        if let Some(known) = self.alerts.get_mut(&(target.clone(), key.to_owned())) {
+        if let Some(known) = self.by_finding.get_mut(&(target.clone(), key.to_owned())) {
             known.cleared_at = Some(at);
             known.events.push(event);
         }
@@ -212,7 +213,7 @@ impl Alerts {
 
     /// Forgets those of a target; what was told of them is taken back by nobody.
     pub(super) fn forget(&mut self, target: &TargetId) {
-        self.alerts.retain(|(of, _), _| of != target);
+        self.by_finding.retain(|(of, _), _| of != target);
     }
 
     /// What is to be told outside now.
@@ -220,7 +221,7 @@ impl Alerts {
         let is_quiet = self.quiet_until(now).is_some();
         let mut news = Vec::new();
         let mut over = Vec::new();
-        for (key, alert) in self.alerts.iter_mut().filter(|(_, alert)| !alert.over) {
+        for (key, alert) in self.by_finding.iter_mut().filter(|(_, alert)| !alert.over) {
             if let Some(cleared) = alert.cleared_at {
                 if now.duration_since(cleared).as_secs() >= AGAIN_SECONDS {
                     // Whoever was told that it came is told that it went, whatever was done about it meanwhile.
@@ -242,9 +243,9 @@ impl Alerts {
         }
         // It stays for as long as its event can be looked at, but is no part of what may come back.
         for key in over {
-            if let Some(alert) = self.alerts.remove(&key) {
+            if let Some(alert) = self.by_finding.remove(&key) {
                 let key = (key.0, format!("{} #{}", key.1, alert.number));
-                self.alerts.insert(key, alert);
+                self.by_finding.insert(key, alert);
             }
         }
         news.sort_by_key(|one| (one.turn == Turn::Cleared, std::cmp::Reverse(one.severity), one.number));

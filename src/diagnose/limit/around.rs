@@ -111,7 +111,7 @@ impl Around<'_> {
                 _ => Assessed::clear(says),
             };
         }
-        let mut assessed = self.weighed(work, says);
+        let mut assessed = Self::weighed(work, says);
         for (measure, met, of) in held {
             let value = told(each(measure));
             assessed = assessed.shown(
@@ -129,7 +129,7 @@ impl Around<'_> {
     }
 
     /// A trouble around the GPU is its limit where the GPU works less than it could.
-    fn weighed(&self, work: Work, says: String) -> Assessed {
+    fn weighed(work: Work, says: String) -> Assessed {
         let limits = work == Work::Low;
         Assessed::holds(limits, if limits { Confidence::Likely } else { Confidence::Possible }, says)
     }
@@ -168,7 +168,7 @@ impl Around<'_> {
             (Seen::Holds(met, of), _) => {
                 let (node, function) = node.unwrap_or_else(|| (0, gpu.clone()));
                 let says = format!("the VM runs on other NUMA nodes than node {node}, which its GPU is near; {local}");
-                self.weighed(work, says)
+                Self::weighed(work, says)
                     .shown(
                         group,
                         Measure::HomeNodes,
@@ -177,7 +177,7 @@ impl Around<'_> {
                     .read(&function, Attribute::NumaNode, format!("its GPU is near node {node}"))
             }
             (_, Seen::Holds(met, of)) => {
-                let mut assessed = self.weighed(work, format!("only {local}")).shown(
+                let mut assessed = Self::weighed(work, format!("only {local}")).shown(
                     group,
                     Measure::NumaLocal,
                     format!("{local}, in {met} of {of} samples"),

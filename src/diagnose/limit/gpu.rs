@@ -134,7 +134,7 @@ impl Sight<'_> {
     }
 
     /// Whether it works little in a row, by the strict limit and by the easier one.
-    fn low(&self, row: &Row) -> Option<(bool, bool)> {
+    fn low(row: &Row) -> Option<(bool, bool)> {
         match (row.get(Measure::SmActive), row.get(Measure::GpuUse)) {
             (Some(active), _) => Some((active < LOW_SM, active < LOW_SM * 1.1)),
             (None, Some(used)) => Some((used < LOW_USE, used < LOW_USE + 5.0)),
@@ -158,7 +158,7 @@ impl Sight<'_> {
             Seen::Untold => return Work::Untold,
             Seen::Clear => {}
         }
-        match window::GPU.look(&mut raised.low, self.rows.iter().map(|row| self.low(row))) {
+        match window::GPU.look(&mut raised.low, self.rows.iter().map(Self::low)) {
             Seen::Holds(..) => Work::Low,
             Seen::Clear => Work::Busy,
             Seen::Untold => Work::Untold,
@@ -188,7 +188,7 @@ impl Sight<'_> {
                 return Some((meets, meets));
             }
             let share = traffic.share()?;
-            let (low, easy) = self.low(row)?;
+            let (low, easy) = Self::low(row)?;
             Some((low && share >= from, easy && share >= from - 0.1))
         };
         window::GPU.look(&mut raised.full, self.rows.iter().map(full))
@@ -258,7 +258,7 @@ impl Sight<'_> {
     }
 
     fn low_is_told(&self) -> bool {
-        self.rows.iter().filter(|row| self.low(row).is_some()).count() >= window::GPU.raise
+        self.rows.iter().filter(|row| Self::low(row).is_some()).count() >= window::GPU.raise
     }
 
     pub(super) fn pcie_degraded(&self, raised: &mut Raised, is_full: bool) -> Assessed {
@@ -411,7 +411,7 @@ impl Sight<'_> {
     pub(super) fn input(&self, raised: &mut Raised, work: Work, held_up: Option<Factor>) -> Assessed {
         let (measure, works) = self.at_work();
         let bursts = |row: &Row| {
-            let (low, easy) = self.low(row)?;
+            let (low, easy) = Self::low(row)?;
             let share = self.traffic(row).share()?;
             Some((low && share < QUIET_LINK, easy && share < QUIET_LINK + 0.1))
         };

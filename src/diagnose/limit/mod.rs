@@ -183,17 +183,14 @@ fn verdict(
     let group = vm.and_then(|vm| group_of(fabric, vm));
     let host = vm.map(|vm| EntityId::new(&vm.target, Entity::Host));
     let guest = EntityId::new(&id.target, Entity::Guest);
-    fn found<'a>(measured: &'a BTreeMap<EntityId, Rows>, id: &EntityId) -> Option<(&'a EntityId, &'a Rows)> {
-        measured.get_key_value(id)
-    }
     let around = Around {
         fabric,
         joined,
         guest: &id.target,
         vm,
-        group: group.as_ref().and_then(|id| found(measured, id)),
-        tools: found(measured, &guest),
-        host: host.as_ref().and_then(|id| found(measured, id)),
+        group: group.as_ref().and_then(|id| measured.get_key_value(id)),
+        tools: measured.get_key_value(&guest),
+        host: host.as_ref().and_then(|id| measured.get_key_value(id)),
         ready_from: says.thresholds.of(&READY),
         local_below: says.thresholds.of(&LOCAL),
         published: says.rule == GpuRule::Published,

@@ -32,14 +32,22 @@ impl Row {
     }
 }
 
+/// What another stream told last.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Beside {
+    at: Timestamp,
+    period: Duration,
+    numbers: Vec<(Measure, f64)>,
+}
+
 /// The last rows of one thing. Where several streams tell of it (`nvidia-smi` and DCGM), the one that came first gives the
 /// beat, and what the others told last is put into its rows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rows {
-    rows: VecDeque<Row>,
+    last: VecDeque<Row>,
     beat: Option<Text>,
     period: Duration,
-    beside: BTreeMap<Text, (Timestamp, Duration, Vec<(Measure, f64)>)>,
+    beside: BTreeMap<Text, Beside>,
 }
 
 impl Rows {
@@ -50,60 +58,60 @@ impl Rows {
             None => true,
         };
         if !gives_beat {
-            self.beside.insert(row.stream.clone(), (row.at, row.period, numbers));
+            self.beside.insert(row.stream.clone(), Beside { at: row.at, period: row.period, numbers });
             return;
         }
-        let before = self.rows.back().map(|last| last.at);
-        if before.is_some_and(|before| older(before, row.at, row.period * APART)) {
-            self.rows.clear();
+        let before = self.last.back().map(|last| last.at);
+        if before.is_some_and(|before| older(before, row.at, row.period.saturating_mul(APART))) {
+            self.last.clear();
         }
         if before.is_some_and(|before| row.at < before) {
-            self.rows.clear(); // the clock was set back
+            self.last.clear(); // the clock was set back
         }
         self.beat = Some(row.stream.clone());
         self.beside.remove(&row.stream);
         self.period = row.period;
         let mut numbers = numbers;
-        for (at, period, others) in self.beside.values() {
-            if older(*at, row.at, *period * STALE_PERIODS) {
+        for other in self.beside.values() {
+            if older(other.at, row.at, other.period.saturating_mul(STALE_PERIODS)) {
                 continue;
             }
-            for (measure, value) in others {
+            for (measure, value) in &other.numbers {
                 if !numbers.iter().any(|(of, _)| of == measure) {
                     numbers.push((*measure, *value));
                 }
             }
         }
-        if self.rows.len() == KEPT {
-            self.rows.pop_front();
+        if self.last.len() == KEPT {
+            self.last.pop_front();
         }
-        self.rows.push_back(Row { at: row.at, numbers });
+        self.last.push_back(Row { at: row.at, numbers });
     }
 
     /// True if nothing was told for so long that what was told says nothing of now.
     pub fn is_stale(&self, now: Timestamp) -> bool {
-        let limit = STALE.max(self.period * STALE_PERIODS);
-        self.rows.back().is_none_or(|last| older(last.at, now, limit))
+        let limit = STALE.max(self.period.saturating_mul(STALE_PERIODS));
+        self.last.back().is_none_or(|last| older(last.at, now, limit))
     }
 
     /// The rows, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Row> + ExactSizeIterator {
-        self.rows.iter()
+        self.last.iter()
     }
 
     /// When the last row was.
     pub fn last_at(&self) -> Option<Timestamp> {
-        self.rows.back().map(|row| row.at)
+        self.last.back().map(|row| row.at)
     }
 
     /// The newest value of a measure within the rows that are kept.
     pub fn newest(&self, measure: Measure) -> Option<f64> {
-        self.rows.iter().rev().find_map(|row| row.get(measure))
+        self.last.iter().rev().find_map(|row| row.get(measure))
     }
 
     /// The mean of a measure over the last so many rows that tell it.
     pub fn mean(&self, measure: Measure, rows: usize) -> Option<f64> {
-        let values: Vec<f64> = self.rows.iter().rev().take(rows).filter_map(|row| row.get(measure)).collect();
+        let values: Vec<f64> = self.last.iter().rev().take(rows).filter_map(|row| row.get(measure)).collect();
         // No more than eight.
         #[allow(clippy::cast_precision_loss)]
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)

@@ -110,3 +110,59 @@ fn it_is_kept_with_a_recording() {
     read.judge(site.fabric(), &site.joined(), says, at(30));
     assert_eq!(&read, site.limits());
 }
+
+mod whatever {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::fabric::Text;
+
+    fn number() -> impl Strategy<Value = Option<f64>> {
+        let odd = prop::sample::select(vec![f64::NAN, f64::INFINITY, -1.0, 1e300, 0.0, 255.0, 1e18]);
+        prop_oneof![Just(None), odd.prop_map(Some), (0.0..200.0).prop_map(Some)]
+    }
+
+    fn row() -> impl Strategy<Value = Measured> {
+        let gauges = prop::collection::vec((any::<prop::sample::Index>(), 0..4u8, number()), 0..30);
+        (gauges, 0..60u32, any::<bool>(), any::<u64>()).prop_map(|(gauges, second, of_host, period)| Measured {
+            target: TargetId::new(if of_host { "esx01" } else { "gpu-a" }),
+            at: at(second),
+            stream: Text::new(if of_host { "esxi.esxtop" } else { "gpu.stream" }),
+            period: Duration::from_secs(period),
+            gauges: gauges
+                .into_iter()
+                .map(|(measure, entity, value)| {
+                    let entity = match entity {
+                        0 => Entity::Gpu(Text::new("0000:05:00.0")),
+                        1 => Entity::Group(Text::new("gpu-a")),
+                        2 => Entity::Host,
+                        _ => Entity::Guest,
+                    };
+                    measure.get(Measure::ALL).of(&entity, value)
+                })
+                .collect(),
+            facts: Vec::new(),
+            observation: None,
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        /// Whatever streams tell, in whatever order and at whatever times: a verdict stands, and what holds is shown.
+        #[test]
+        fn rows_break_no_verdict(rows in prop::collection::vec(row(), 0..40)) {
+            let site = around().measured(&rows);
+            for verdict in site.limits().all() {
+                prop_assert_eq!(verdict.factors.len(), Factor::ALL.len());
+                prop_assert!(!verdict.says.is_empty());
+                prop_assert!(verdict.factors.values().all(|assessed| !assessed.is_held() || !assessed.evidence.is_empty()));
+                if let Some(runner_up) = verdict.runner_up {
+                    prop_assert!(verdict.factors[&runner_up].is_held() && verdict.factor() != Some(runner_up));
+                }
+            }
+        }
+    }
+}

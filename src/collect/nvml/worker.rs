@@ -256,6 +256,9 @@ fn look<'nvml>(
     with_rates: bool,
     page: &mut Page,
 ) -> Option<(Severity, String)> {
+    if slot.answers.is_err() && !page.with_states {
+        return None; // its values have a gap until the next look at the states, which may find it again
+    }
     let handle = match slot.gpu.take() {
         Some(gpu) => Ok(gpu),
         None => answer::of(nvml.device_by_index(index)).map(|device| Gpu::new(index, device, addresses.get(&index))),
@@ -276,8 +279,11 @@ fn look<'nvml>(
             let of = addresses.get(&index).cloned().unwrap_or_else(|| nameless(index));
             if page.with_states {
                 let gpu = Entity::Gpu(of.clone());
-                let health = Value::from(refusal.to_string().as_str());
-                page.state(&gpu, Attribute::GpuHealth, "nvmlDeviceGetHandleByIndex_v2", &Ok(health));
+                let health = match &refusal {
+                    Refusal::NoPermission => Err(refusal.clone()),
+                    refusal => Ok(Value::from(refusal.to_string().as_str())),
+                };
+                page.state(&gpu, Attribute::GpuHealth, "nvmlDeviceGetHandleByIndex_v2", &health);
                 page.state(&gpu, Attribute::GpuIndex, "index", &Ok(Value::from(index)));
             }
             (Err(refusal), of)
@@ -301,7 +307,8 @@ fn words(of: &str, answers: &Answer<()>) -> (Severity, String) {
         Err(_) => "dmesg | grep -e Xid -e NVRM tells more",
     };
     let refusal = answers.as_ref().err().map_or_else(String::new, Refusal::to_string);
-    (Severity::Error, format!("GPU {of} does not answer: {refusal}; {next}"))
+    let severity = if *answers == Err(Refusal::NoPermission) { Severity::Warning } else { Severity::Error };
+    (severity, format!("GPU {of} does not answer: {refusal}; {next}"))
 }
 
 #[cfg(test)]
@@ -333,11 +340,12 @@ mod tests {
 
     #[test]
     fn a_gpu_that_is_gone_is_told_with_what_to_do() {
-        for refusal in [Refusal::Lost, Refusal::ResetRequired, Refusal::NoPermission, Refusal::other("odd")] {
+        for refusal in [Refusal::Lost, Refusal::ResetRequired, Refusal::other("odd")] {
             let (severity, text) = words("0000:0b:00.0", &Err(refusal.clone()));
             assert_eq!(severity, Severity::Error);
             assert!(text.contains(&refusal.to_string()) && text.contains("0000:0b:00.0"), "{text}");
         }
+        assert_eq!(words("x", &Err(Refusal::NoPermission)).0, Severity::Warning);
         assert_eq!(words("x", &Ok(())).0, Severity::Info);
     }
 }

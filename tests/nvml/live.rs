@@ -181,6 +181,16 @@ async fn gpus_that_come_and_go_are_counted_anew() {
 }
 
 #[tokio::test]
+async fn a_driver_that_sees_no_gpu_is_told_once_and_read_all_the_same() {
+    let mut watched = Watched::new("gpus 0\n");
+    let (severity, text) = watched.notice(|text| text.contains("sees no GPU")).await;
+    assert_eq!(severity, Severity::Warning);
+    assert!(text.contains("lspci -k"), "{text}");
+    let row = watched.row(|row| !row.facts.is_empty()).await;
+    assert_eq!(shown(&row.facts, &Entity::Guest, Attribute::GpuReadBy), "NVML");
+}
+
+#[tokio::test]
 async fn a_driver_that_is_loaded_later_is_found() {
     let mut watched = Watched::new("call nvmlInit_v2 9\n");
     let (severity, text) = watched.notice(|text| text.contains("GPUs are not read")).await;

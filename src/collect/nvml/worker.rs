@@ -24,6 +24,9 @@ use crate::fabric::{Attribute, Entity, Text, Timestamp, Value};
 /// How many rows may wait to be taken.
 const WAITING: usize = 8;
 
+/// No machine has more GPUs, whatever a library says.
+const MOST: u32 = 128;
+
 /// Starting the driver for several GPUs takes some seconds where nothing keeps it loaded: so many times the patience.
 const OPENING: u32 = 6;
 
@@ -182,7 +185,7 @@ fn session(
         let (began, at) = (Instant::now(), Timestamp::now());
         shared.call(Some(settings.patience));
         let count = match library::count(nvml) {
-            Ok(count) => count,
+            Ok(count) => count.min(MOST),
             Err(refusal) => {
                 shared.call(None);
                 drop(events);
@@ -235,7 +238,10 @@ fn session(
         }
         if count == 0 && !told_none {
             told_none = true;
-            tell(told, settings, trouble::none()).ok()?;
+            // The driver is read all the same: this is an event and no state in place of what it says.
+            if settings.library.is_some() || library::has_card() {
+                told.blocking_send(Told::Event(Severity::Warning, trouble::none().to_string())).ok()?;
+            }
         }
         if shared.rest(settings.period.saturating_sub(began.elapsed())) {
             return None;
@@ -320,7 +326,7 @@ mod tests {
         let (_, heard) = mpsc::channel(1);
         let worker = Worker { shared: Arc::default(), heard };
         assert!(!worker.hangs(), "nothing is called");
-        worker.shared.call(Some(Duration::from_secs(60)));
+        worker.shared.call(Some(Duration::from_mins(1)));
         assert!(!worker.hangs());
         worker.shared.call(Some(Duration::ZERO));
         assert!(worker.hangs());
@@ -335,7 +341,7 @@ mod tests {
         let shared = Arc::clone(&worker.shared);
         assert!(!shared.rest(Duration::ZERO));
         drop(worker);
-        assert!(shared.rest(Duration::from_secs(600)), "it does not wait for ten minutes");
+        assert!(shared.rest(Duration::from_mins(10)), "it does not wait for ten minutes");
     }
 
     #[test]

@@ -198,6 +198,13 @@ async fn a_lost_gpu_takes_no_other_with_it() {
 }
 
 #[tokio::test]
+async fn a_gpu_that_this_login_may_not_open_says_so() {
+    let report = StandIn::new("gpus 2\ngpu 1 4\n").read().await;
+    assert_eq!(shown(&report.facts, &Entity::Gpu("GPU1".into()), Attribute::GpuHealth), "needs-privilege");
+    assert_eq!(shown(&report.facts, &gpu(0), Attribute::GpuHealth), "yes");
+}
+
+#[tokio::test]
 async fn a_library_that_does_not_start_says_why_and_what_to_do() {
     for (mode, said) in [
         ("9", "modprobe nvidia"),

@@ -73,6 +73,12 @@ fn number(row: &Measured, entity: &Entity, measure: Measure) -> Option<Option<f6
     row.gauges.iter().find(is).map(|gauge| gauge.value)
 }
 
+/// For what must not be told before something else is.
+fn panics_if(is_wrong: bool) -> bool {
+    assert!(!is_wrong, "it does not answer yet");
+    false
+}
+
 fn health(row: &Measured, index: u32) -> String {
     shown(&row.facts, &gpu(index), Attribute::GpuHealth)
 }
@@ -175,6 +181,16 @@ async fn gpus_that_come_and_go_are_counted_anew() {
 }
 
 #[tokio::test]
+async fn a_driver_that_sees_no_gpu_is_told_once_and_read_all_the_same() {
+    let mut watched = Watched::new("gpus 0\n");
+    let (severity, text) = watched.notice(|text| text.contains("sees no GPU")).await;
+    assert_eq!(severity, Severity::Warning);
+    assert!(text.contains("lspci -k"), "{text}");
+    let row = watched.row(|row| !row.facts.is_empty()).await;
+    assert_eq!(shown(&row.facts, &Entity::Guest, Attribute::GpuReadBy), "NVML");
+}
+
+#[tokio::test]
 async fn a_driver_that_is_loaded_later_is_found() {
     let mut watched = Watched::new("call nvmlInit_v2 9\n");
     let (severity, text) = watched.notice(|text| text.contains("GPUs are not read")).await;
@@ -227,6 +243,9 @@ async fn a_driver_that_hangs_is_told_what_was_known_stays_and_it_may_come_back()
     assert!(row.gauges.is_empty(), "nothing moves now: that is a gap");
     assert_eq!(shown(&row.facts, &gpu(0), Attribute::GpuModel), "NVIDIA A100-SXM4-40GB");
     assert!(row.at > row.facts[0].reading.at, "what is known is as old as it is");
+    // An Xid that is told meanwhile is no answer of the call that hangs.
+    watched.stand_in.say("gpus 1\nxid 0 79\ncall nvmlDeviceGetTemperature hang\n");
+    watched.notice(|text| text.contains("Xid 79") || panics_if(text.contains("answers again"))).await;
     watched.stand_in.say("gpus 1\n");
     watched.notice(|text| text.contains("answers again")).await;
     watched.row(|row| shown(&row.facts, &Entity::Guest, Attribute::GpuReadBy) == "NVML").await;

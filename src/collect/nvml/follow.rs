@@ -93,7 +93,8 @@ impl Following {
     }
 
     async fn take(&mut self, told: Told, worker: &Worker) {
-        if std::mem::take(&mut self.hangs) {
+        // An event comes from a thread of its own: it says nothing of the call that hangs.
+        if !matches!(told, Told::Event(..)) && std::mem::take(&mut self.hangs) {
             self.notice(Severity::Info, trouble::ANSWERS).await;
         }
         match told {

@@ -96,15 +96,12 @@ fn loading(words: &str, library: &str) -> Trouble {
 }
 
 /// The driver runs and sees no GPU.
-pub(super) fn none() -> Trouble {
-    Trouble {
-        may_be_none: true,
-        ..Trouble::new(
-            "the NVIDIA driver sees no GPU",
-            "the card did not start (BAR, MMIO window, EFI), is held by another driver, or is not supported by this one",
-            "read dmesg | grep NVRM and lspci -k -d 10de:",
-        )
-    }
+pub(super) fn none() -> Problem {
+    Problem::new(
+        "the NVIDIA driver sees no GPU",
+        "the card did not start (BAR, MMIO window, EFI), is held by another driver, or is not supported by this one",
+        "read dmesg | grep NVRM and lspci -k -d 10de:",
+    )
 }
 
 /// The library was in use and gives no answer any more.

@@ -24,6 +24,9 @@ use crate::fabric::{Attribute, Entity, Text, Timestamp, Value};
 /// How many rows may wait to be taken.
 const WAITING: usize = 8;
 
+/// No machine has more GPUs, whatever a library says.
+const MOST: u32 = 128;
+
 /// Starting the driver for several GPUs takes some seconds where nothing keeps it loaded: so many times the patience.
 const OPENING: u32 = 6;
 
@@ -182,7 +185,7 @@ fn session(
         let (began, at) = (Instant::now(), Timestamp::now());
         shared.call(Some(settings.patience));
         let count = match library::count(nvml) {
-            Ok(count) => count,
+            Ok(count) => count.min(MOST),
             Err(refusal) => {
                 shared.call(None);
                 drop(events);
@@ -235,7 +238,10 @@ fn session(
         }
         if count == 0 && !told_none {
             told_none = true;
-            tell(told, settings, trouble::none()).ok()?;
+            // The driver is read all the same: this is an event and no state in place of what it says.
+            if settings.library.is_some() || library::has_card() {
+                told.blocking_send(Told::Event(Severity::Warning, trouble::none().to_string())).ok()?;
+            }
         }
         if shared.rest(settings.period.saturating_sub(began.elapsed())) {
             return None;
@@ -256,6 +262,9 @@ fn look<'nvml>(
     with_rates: bool,
     page: &mut Page,
 ) -> Option<(Severity, String)> {
+    if slot.answers.is_err() && !page.with_states {
+        return None; // its values have a gap until the next look at the states, which may find it again
+    }
     let handle = match slot.gpu.take() {
         Some(gpu) => Ok(gpu),
         None => answer::of(nvml.device_by_index(index)).map(|device| Gpu::new(index, device, addresses.get(&index))),
@@ -276,8 +285,11 @@ fn look<'nvml>(
             let of = addresses.get(&index).cloned().unwrap_or_else(|| nameless(index));
             if page.with_states {
                 let gpu = Entity::Gpu(of.clone());
-                let health = Value::from(refusal.to_string().as_str());
-                page.state(&gpu, Attribute::GpuHealth, "nvmlDeviceGetHandleByIndex_v2", &Ok(health));
+                let health = match &refusal {
+                    Refusal::NoPermission => Err(refusal.clone()),
+                    refusal => Ok(Value::from(refusal.to_string().as_str())),
+                };
+                page.state(&gpu, Attribute::GpuHealth, "nvmlDeviceGetHandleByIndex_v2", &health);
                 page.state(&gpu, Attribute::GpuIndex, "index", &Ok(Value::from(index)));
             }
             (Err(refusal), of)
@@ -301,7 +313,8 @@ fn words(of: &str, answers: &Answer<()>) -> (Severity, String) {
         Err(_) => "dmesg | grep -e Xid -e NVRM tells more",
     };
     let refusal = answers.as_ref().err().map_or_else(String::new, Refusal::to_string);
-    (Severity::Error, format!("GPU {of} does not answer: {refusal}; {next}"))
+    let severity = if *answers == Err(Refusal::NoPermission) { Severity::Warning } else { Severity::Error };
+    (severity, format!("GPU {of} does not answer: {refusal}; {next}"))
 }
 
 #[cfg(test)]
@@ -313,7 +326,7 @@ mod tests {
         let (_, heard) = mpsc::channel(1);
         let worker = Worker { shared: Arc::default(), heard };
         assert!(!worker.hangs(), "nothing is called");
-        worker.shared.call(Some(Duration::from_secs(60)));
+        worker.shared.call(Some(Duration::from_mins(1)));
         assert!(!worker.hangs());
         worker.shared.call(Some(Duration::ZERO));
         assert!(worker.hangs());
@@ -328,16 +341,17 @@ mod tests {
         let shared = Arc::clone(&worker.shared);
         assert!(!shared.rest(Duration::ZERO));
         drop(worker);
-        assert!(shared.rest(Duration::from_secs(600)), "it does not wait for ten minutes");
+        assert!(shared.rest(Duration::from_mins(10)), "it does not wait for ten minutes");
     }
 
     #[test]
     fn a_gpu_that_is_gone_is_told_with_what_to_do() {
-        for refusal in [Refusal::Lost, Refusal::ResetRequired, Refusal::NoPermission, Refusal::other("odd")] {
+        for refusal in [Refusal::Lost, Refusal::ResetRequired, Refusal::other("odd")] {
             let (severity, text) = words("0000:0b:00.0", &Err(refusal.clone()));
             assert_eq!(severity, Severity::Error);
             assert!(text.contains(&refusal.to_string()) && text.contains("0000:0b:00.0"), "{text}");
         }
+        assert_eq!(words("x", &Err(Refusal::NoPermission)).0, Severity::Warning);
         assert_eq!(words("x", &Ok(())).0, Severity::Info);
     }
 }

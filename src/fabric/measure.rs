@@ -2,7 +2,8 @@
 //! processors of hosts and VMs by `esxtop`, the balloon by VMware Tools. One closed list with one unit each, so that a
 //! value means the same whoever read it, and the verdicts and graphs know it by name.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -179,7 +180,10 @@ measures! {
 impl Measure {
     /// The measure whose series has this name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|measure| measure.name() == name)
+        // Each number of each row is looked up.
+        static BY_NAME: LazyLock<BTreeMap<&'static str, Measure>> =
+            LazyLock::new(|| Measure::ALL.iter().map(|measure| (measure.name(), *measure)).collect());
+        BY_NAME.get(name).copied()
     }
 
     /// Its value of an entity. Give `None` only where the source was asked and has none now: that is a gap, never a zero.

@@ -94,17 +94,24 @@ impl Limits {
 
     /// Takes in a row of a stream.
     pub fn take(&mut self, row: &Measured) {
-        let mut told: BTreeMap<&Entity, Vec<(Measure, f64)>> = BTreeMap::new();
+        let mut told: Vec<(&Entity, Vec<(Measure, f64)>)> = Vec::new();
         for gauge in &row.gauges {
             let wanted = matches!(gauge.entity, Entity::Gpu(_) | Entity::Group(_) | Entity::Host | Entity::Guest);
             if !wanted {
                 continue;
             }
-            let numbers = told.entry(&gauge.entity).or_default();
+            // Streams tell one thing after the other.
+            let place = match told.last() {
+                Some((last, _)) if **last == gauge.entity => told.len() - 1,
+                _ => told.iter().position(|(known, _)| **known == gauge.entity).unwrap_or_else(|| {
+                    told.push((&gauge.entity, Vec::new()));
+                    told.len() - 1
+                }),
+            };
             if let (Some(measure), Some(value)) = (Measure::from_name(gauge.name.as_str()), gauge.value)
                 && value.is_finite()
             {
-                numbers.push((measure, value));
+                told[place].1.push((measure, value));
             }
         }
         for (entity, numbers) in told {

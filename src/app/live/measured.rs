@@ -8,7 +8,7 @@ use crate::app::model::Model;
 use crate::app::tree::{Node, host_of};
 use crate::diagnose::join::{group_of, group_of_guest};
 use crate::fabric::{Attribute, Entity, EntityId, Measure, TargetId};
-use crate::probe::esxi::esxtop::STATES;
+use crate::probe::esxi::esxtop::state_name;
 
 /// VMs of a host that have graphs.
 const MOST_VMS: usize = 32;
@@ -138,8 +138,7 @@ fn newest(model: &Model, id: &EntityId, measure: Measure) -> Option<f64> {
 fn state(model: &Model, host: &EntityId) -> String {
     let mut parts = Vec::new();
     if let Some(number) = newest(model, host, Measure::MemoryState) {
-        let name = STATES.iter().zip(0u8..).find(|(_, state)| f64::from(*state) == number).map(|(name, _)| *name);
-        parts.extend(name.map(|name| format!("memory state {name}")));
+        parts.extend(state_name(number).map(|name| format!("memory state {name}")));
     }
     if let Some(more) = newest(model, host, Measure::Overcommit) {
         parts.push(format!("overcommit {more:.2}"));

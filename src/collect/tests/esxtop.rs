@@ -10,10 +10,11 @@ use crate::collect::esxtop;
 use crate::collect::outlet::Outlet;
 use crate::collect::rounds::Sequence;
 use crate::collect::shell::ShellLink;
-use crate::collect::testing::{Act, Behaviour, Fake, Far};
-use crate::collect::transport::{Input, TransportError};
+use crate::collect::testing::{Act, Behaviour, Fake, Far, spawn};
+use crate::collect::transport::{Input, Output, TransportError};
 use crate::collect::turns::Turns;
 use crate::fabric::{Attribute, Entity, Measure, Measured, TargetId, Text};
+use crate::probe::esxi::esxtop::{Event, Reader, block, command};
 
 const RUN: &str = include_str!("../../../tests/fixtures/esxtop/two-vms.csv");
 
@@ -32,7 +33,7 @@ impl Watched {
         let task = tokio::spawn(async move {
             let (outlet, sequence, turns) =
                 (Outlet::new(TargetId::new("esx01"), sender), Sequence::default(), Turns::default());
-            esxtop::run(&link, &mut receiver, &outlet, &sequence, &turns).await
+            esxtop::run(&link, &mut receiver, &outlet, &sequence, &turns).await;
         });
         Self { wanted, messages, task }
     }
@@ -154,4 +155,62 @@ async fn what_breaks_is_told_once_with_a_next_step_and_tried_again() {
     far.say(RUN.replacen("02:13:09\",\"0.12\",", "02:13:09\",", 1)).await;
     assert!(watched.told().await.contains("a row of esxtop is left out"));
     assert_eq!(watched.row().await.period, Duration::from_secs(7));
+}
+
+/// The next line of a shell.
+async fn line(exec: &mut crate::collect::transport::Exec) -> String {
+    let mut text = String::new();
+    while !text.ends_with('\n') {
+        match exec.next().await.expect("it lives") {
+            Output::Stdout(bytes) => text.push_str(&String::from_utf8_lossy(&bytes)),
+            other => panic!("{other:?}"),
+        }
+    }
+    text.trim().to_owned()
+}
+
+#[tokio::test]
+async fn what_runs_on_the_host_ends_with_its_input() {
+    let period = Duration::from_secs(5);
+    for shell in [&["/bin/sh", "-s"][..], &["busybox", "sh", "-s"]] {
+        if shell[0] == "busybox" && std::process::Command::new("busybox").arg("true").output().is_err() {
+            continue;
+        }
+        let text = block("c0ffee", period).replace(&command(period), "sh -c 'echo $$; exec sleep 600'");
+        let mut exec = spawn(shell);
+        exec.send(text).await.expect("it reads");
+        let process = line(&mut exec).await;
+        let entry = format!("/proc/{process}");
+        assert!(std::path::Path::new(&entry).exists(), "{process} runs");
+        exec.end_input().await.expect("it reads");
+        // The output is over once nobody holds it any more: also what ran beside the shell has ended then.
+        let ended = async {
+            let mut status = None;
+            while let Some(output) = exec.next().await {
+                if let Output::Exit(code) = output {
+                    status = Some(code);
+                }
+            }
+            status
+        };
+        let status =
+            tokio::time::timeout(Duration::from_secs(60), ended).await.expect("it ends long before its ten minutes");
+        assert_eq!(status, Some(0), "{shell:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_ends_by_itself_says_so() {
+    let period = Duration::from_secs(5);
+    let text = block("c0ffee", period).replace(&command(period), "sh -c 'echo odd; exit 3'");
+    let mut exec = spawn(&["/bin/sh", "-s"]);
+    exec.send(text).await.expect("it reads");
+    let mut reader = Reader::new("c0ffee");
+    let mut events = Vec::new();
+    while events.is_empty() {
+        if let Output::Stdout(bytes) = exec.next().await.expect("it lives") {
+            events.extend(reader.push(&bytes));
+        }
+    }
+    assert_eq!((events, reader.said()), (vec![Event::Ended(3)], "odd"));
 }

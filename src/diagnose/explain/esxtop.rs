@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::{Explained, Kind, MOST_EVIDENCE, Value};
 use crate::diagnose::finding::{Confidence, Finding, Status};
 use crate::fabric::{Entity, Measure, State, Text, Timestamp};
-use crate::probe::esxi::esxtop::{Event, Reader, Row, STATES, column};
+use crate::probe::esxi::esxtop::{Event, Reader, Row, column, state_name};
 
 /// Where the titles begin, behind a mark of the byte order and a quote.
 const OPENING: &[u8] = b"(PDH-CSV ";
@@ -183,8 +183,8 @@ fn values(told: &mut Explained, rows: &Rows) {
         let line = seen.at_most.0;
         match measure {
             Measure::MemoryState => {
-                let word = STATES.iter().zip(0u8..).find(|(_, state)| f64::from(*state) == seen.most);
-                let state = word.map_or(State::NotAvailable, |(word, _)| State::Known(Value::Text(Text::new(word))));
+                let text = |name| State::Known(Value::Text(Text::new(name)));
+                let state = state_name(seen.most).map_or(State::NotAvailable, text);
                 told.fact(line, &format!("{name}.worst-memory-state"), state, None);
             }
             Measure::HostBalloon | Measure::HostSwapUsed | Measure::VmBalloon | Measure::VmSwapped => {

@@ -332,6 +332,7 @@ fn others(cells: &mut Cells<'_>) {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "what was printed is read as it was printed")]
 mod tests {
     use super::*;
     use crate::fabric::{Entity, Measure, Text};

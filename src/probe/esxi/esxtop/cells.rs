@@ -187,7 +187,7 @@ mod tests {
     fn a_cell_without_end_takes_no_memory() {
         let mut taker = Cells::default();
         for _ in 0..40 {
-            assert_eq!(taker.take(&[b'x'; 1 << 16], true), (1 << 16, None));
+            assert_eq!(taker.take(&vec![b'x'; 1 << 16], true), (1 << 16, None));
         }
         assert!(taker.text.len() <= LONGEST);
         let (used, taken) = taker.take(b",y\n", true);

@@ -179,6 +179,11 @@ impl Column {
 /// The states of a host's memory, by their numbers.
 pub const STATES: [&str; 5] = ["high", "clear", "soft", "hard", "low"];
 
+/// The name of a state of memory by its number.
+pub fn state_name(number: f64) -> Option<&'static str> {
+    STATES.iter().zip(0u8..).find(|(_, state)| (f64::from(*state) - number).abs() < 0.01).map(|(name, _)| *name)
+}
+
 /// `0`, `0,1`, `0 1`: node 0 is bit 1, node 1 is bit 2.
 fn nodes(cell: &str) -> Option<f64> {
     let mut bits = 0_u64;

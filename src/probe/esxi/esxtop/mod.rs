@@ -13,7 +13,7 @@ mod tests;
 use std::time::Duration;
 
 use self::cells::{Cells, Taken};
-pub use self::column::STATES;
+pub use self::column::state_name;
 use self::column::{Column, Titles};
 use super::reply::Facts;
 use crate::fabric::series::GaugeValue;
@@ -107,8 +107,7 @@ impl Row {
             let state = match gauge.value {
                 None => State::Empty,
                 Some(value) if attribute == Attribute::MemoryState => {
-                    let name = STATES.iter().zip(0u8..).find(|(_, number)| f64::from(*number) == value);
-                    name.map_or(State::Empty, |(name, _)| State::Known(Value::from(*name)))
+                    column::state_name(value).map_or(State::Empty, |name| State::Known(Value::from(name)))
                 }
                 Some(value) => mebibytes(value),
             };

@@ -23,6 +23,8 @@ fn rows(events: &[Event]) -> Vec<&Row> {
     events.iter().filter_map(|event| if let Event::Row(row) = event { Some(row) } else { None }).collect()
 }
 
+/// `None` where there is no such column, `Some(None)` where its cell says nothing.
+#[allow(clippy::option_option, reason = "a column and its cell can each be missing")]
 fn value(row: &Row, entity: &Entity, measure: Measure) -> Option<Option<f64>> {
     row.gauges
         .iter()

@@ -212,10 +212,10 @@ impl Link for SshLink {
         }
     }
 
-    async fn started(&self, block: String) -> Result<Exec, TransportError> {
+    async fn shell(&self, block: String) -> Result<Exec, TransportError> {
         match self {
-            Self::Shell(link) => link.started(block).await,
-            Self::Switch(link) => link.started(block).await,
+            Self::Shell(link) => link.shell(block).await,
+            Self::Switch(link) => link.shell(block).await,
         }
     }
 

@@ -130,7 +130,7 @@ impl<'a> Watched<'a> {
 
     async fn run<L: Link>(&mut self, link: &L, wanted: &mut watch::Receiver<Wanted>, turns: &Turns) -> End {
         let nonce = nonce();
-        let mut exec = match link.started(block(&nonce, self.period)).await {
+        let mut exec = match link.shell(block(&nonce, self.period)).await {
             Ok(exec) => exec,
             Err(TransportError::ChannelRefused(why)) => return End::Refused(why),
             Err(error) => return End::Broken(Text::new(&error.to_string())),

@@ -127,9 +127,10 @@ pub trait Link: Send + Sync + 'static {
     /// Starts a stream whose lines carry `nonce`: ticks go in, lines come out.
     fn stream(&self, nonce: &str) -> impl Future<Output = Result<Exec, TransportError>> + Send;
 
-    /// Starts a stream that is this block of shell; it ends with its input.
-    fn started(&self, _block: String) -> impl Future<Output = Result<Exec, TransportError>> + Send {
-        async { Err(TransportError::ExecRefused) }
+    /// Starts a shell with this block, which reads its input to the end and then ends by itself. Where no shell can be had,
+    /// as on this machine itself, the refusal says so.
+    fn shell(&self, _block: String) -> impl Future<Output = Result<Exec, TransportError>> + Send {
+        std::future::ready(Err(TransportError::ExecRefused))
     }
 
     /// Runs a command that changes something, to its end.

@@ -171,14 +171,19 @@ impl<R: Remote> Link for ShellLink<R> {
     }
 
     async fn stream(&self, nonce: &str) -> Result<Exec, TransportError> {
-        let block = match self.privilege.by() {
-            Become::None => stream::block(nonce),
-            Become::Sudo => stream::block_by_root(nonce),
+        let started = async {
+            let exec = self.remote.exec(SHELL).await?;
+            exec.send(match self.privilege.by() {
+                Become::None => stream::block(nonce),
+                Become::Sudo => stream::block_by_root(nonce),
+            })
+            .await?;
+            Ok(exec)
         };
-        self.started(block).await
+        timeout(OPEN_DEADLINE, started).await.unwrap_or(Err(TransportError::TimedOut(OPEN_DEADLINE)))
     }
 
-    async fn started(&self, block: String) -> Result<Exec, TransportError> {
+    async fn shell(&self, block: String) -> Result<Exec, TransportError> {
         let started = async {
             let exec = self.remote.exec(SHELL).await?;
             exec.send(block).await?;

@@ -154,10 +154,6 @@ async fn script(host: &Host, login: &Login, input: &mut ChannelReadHalf, out: &m
             stream::run(host, login, &nonce, sudo, rest, ended, input, out).await?;
             out.end(0).await
         }
-        Script::Esxtop { nonce, period } => {
-            esxtop::run(host, login, &nonce, period, ended, input, out).await?;
-            out.end(0).await
-        }
         Script::Change { words, sudo } => {
             let program = words.first().map(String::as_str).unwrap_or_default();
             let answered = command::run_as(host.machine.as_ref(), login, &words, sudo);
@@ -165,6 +161,10 @@ async fn script(host: &Host, login: &Login, input: &mut ChannelReadHalf, out: &m
             pause(host, out, &printed).await?;
             out.push(&printed.stdout, &printed.stderr).await?;
             out.end(printed.status).await
+        }
+        Script::Esxtop { nonce, period } => {
+            esxtop::run(host, login, &nonce, period, ended, input, out).await?;
+            out.end(0).await
         }
         Script::Foreign => {
             let word = text.split_whitespace().next().map(str::to_owned);

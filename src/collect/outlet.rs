@@ -37,7 +37,7 @@ impl Outlet {
         self.send(Message::Report { at: Timestamp::now(), report }).await;
     }
 
-    /// A row of a stream beside the ticks. Waits for room: what cannot be taken slows down whoever prints it.
+    /// A row of a stream beside the ticks.
     pub async fn measured(&self, row: Measured) {
         self.send(Message::Measured(Box::new(row))).await;
     }

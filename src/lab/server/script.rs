@@ -47,19 +47,19 @@ pub enum Script {
         /// The nonce.
         nonce: String,
     },
-    /// The block that passes on what `esxtop` prints.
-    Esxtop {
-        /// The nonce.
-        nonce: String,
-        /// Time between two rows.
-        period: Duration,
-    },
     /// One command that changes something.
     Change {
         /// Its words.
         words: Vec<String>,
         /// True if it runs under `sudo`.
         sudo: bool,
+    },
+    /// The block that passes on what `esxtop` prints.
+    Esxtop {
+        /// The nonce.
+        nonce: String,
+        /// Time between two rows.
+        period: Duration,
     },
     /// Something that nobody here understands.
     Foreign,
@@ -135,8 +135,8 @@ pub fn recognise(input: &str, ended: bool) -> Option<(Script, usize)> {
                 .map(Script::Batch)
                 .or_else(|| stream(text))
                 .or_else(|| gpus(text))
-                .or_else(|| esxtop(text))
                 .or_else(|| change(text))
+                .or_else(|| esxtop(text))
                 .unwrap_or(Script::Foreign);
             Some((script, end))
         }
@@ -219,13 +219,6 @@ fn gpus(text: &str) -> Option<Script> {
     (text == gpu::stream::block(nonce)).then(|| Script::Gpus { nonce: nonce.to_owned() })
 }
 
-fn esxtop(text: &str) -> Option<Script> {
-    let nonce = nonce(text.lines().find_map(|line| line.strip_prefix("n='")?.strip_suffix('\''))?)?;
-    let command = text.lines().find_map(|line| line.strip_prefix("esxtop -b -d "))?;
-    let period = Duration::from_secs(command.split(' ').next()?.parse().ok()?);
-    (esxi::esxtop::block(nonce, period) == text).then(|| Script::Esxtop { nonce: nonce.to_owned(), period })
-}
-
 /// The words of a change: those of which our own script is made.
 fn change(text: &str) -> Option<Script> {
     let line = text.lines().find_map(|line| line.strip_suffix(" </dev/null"))?;
@@ -234,6 +227,13 @@ fn change(text: &str) -> Option<Script> {
         let words = shlex::split(line)?;
         (change_script(&words, sudo) == text).then_some(Script::Change { words, sudo })
     })
+}
+
+fn esxtop(text: &str) -> Option<Script> {
+    let nonce = nonce(text.lines().find_map(|line| line.strip_prefix("n='")?.strip_suffix('\''))?)?;
+    let command = text.lines().find_map(|line| line.strip_prefix("esxtop -b -d "))?;
+    let period = Duration::from_secs(command.split(' ').next()?.parse().ok()?);
+    (esxi::esxtop::block(nonce, period) == text).then(|| Script::Esxtop { nonce: nonce.to_owned(), period })
 }
 
 /// A nonce is letters and digits.

@@ -158,10 +158,6 @@ async fn script(host: &Host, login: &Login, input: &mut ChannelReadHalf, out: &m
             gpus::run(host, login, &nonce, ended, input, out).await?;
             out.end(0).await
         }
-        Script::Esxtop { nonce, period } => {
-            esxtop::run(host, login, &nonce, period, ended, input, out).await?;
-            out.end(0).await
-        }
         Script::Change { words, sudo } => {
             let program = words.first().map(String::as_str).unwrap_or_default();
             let answered = command::run_as(host.machine.as_ref(), login, &words, sudo);
@@ -169,6 +165,10 @@ async fn script(host: &Host, login: &Login, input: &mut ChannelReadHalf, out: &m
             pause(host, out, &printed).await?;
             out.push(&printed.stdout, &printed.stderr).await?;
             out.end(printed.status).await
+        }
+        Script::Esxtop { nonce, period } => {
+            esxtop::run(host, login, &nonce, period, ended, input, out).await?;
+            out.end(0).await
         }
         Script::Foreign => {
             let word = text.split_whitespace().next().map(str::to_owned);

@@ -274,20 +274,16 @@ pub(super) fn tell(model: &mut Model) -> Vec<Effect> {
     effects
 }
 
-/// How the alert of an event stands, in a few words; `None` for an event that tells of none.
-pub fn standing(model: &Model, event: u64) -> Option<String> {
+/// How the alert of an event stands, in a few words; `None` for an event that tells of none. Times are told as such: how long
+/// ago they were would change with every second.
+pub fn standing(model: &Model, event: u64, zone: &jiff::tz::TimeZone) -> Option<String> {
     let alert = model.alerts.of_event(event)?;
+    let clock = |at| format::clock(at, zone);
     let words = match (alert.is_open(), alert.acknowledged_at, alert.snoozed_until) {
         (false, ..) => "is over".to_owned(),
-        (true, Some(at), _) => match format::age(at, model.now).as_str() {
-            "now" => "acknowledged now".to_owned(),
-            age => format!("acknowledged {age} ago"),
-        },
-        (true, None, Some(until)) if until > model.now => format!("snoozed, {} left", format::age(model.now, until)),
-        (true, None, _) => match format::age(alert.raised_at, model.now).as_str() {
-            "now" => "open since now".to_owned(),
-            age => format!("open for {age}"),
-        },
+        (true, Some(at), _) => format!("acknowledged at {}", clock(at)),
+        (true, None, Some(until)) if until > model.now => format!("snoozed until {}", clock(until)),
+        (true, None, _) => format!("open since {}", clock(alert.raised_at)),
     };
     Some(words)
 }

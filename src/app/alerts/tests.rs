@@ -81,13 +81,13 @@ fn acknowledged_it_is_quiet_and_snoozed_it_is_told_once_more() {
     assert!(told.iter().any(|line| line.ends_with("raised gpu.thermal")), "after a quarter of an hour: {told:?}");
     action::run(&mut model, "acknowledge");
     assert_eq!(
-        (flag(&model, number), standing(&model, number).as_deref()),
-        (Some("acknowledged"), Some("acknowledged now"))
+        (flag(&model, number), standing(&model, number, &jiff::tz::TimeZone::UTC).as_deref()),
+        (Some("acknowledged"), Some("acknowledged at 00:00:00"))
     );
     assert_eq!(run(&mut model, 960..1000, true), Vec::<String>::new());
     let told = run(&mut model, 1000..1100, false);
     assert!(told.iter().any(|line| line.contains("cleared")), "that it went is told all the same: {told:?}");
-    assert_eq!(standing(&model, number).as_deref(), Some("is over"));
+    assert_eq!(standing(&model, number, &jiff::tz::TimeZone::UTC).as_deref(), Some("is over"));
     action::run(&mut model, "acknowledge");
     let notice = model.screen.notice.clone().map(|(text, _)| text);
     assert_eq!(notice.as_deref(), Some("the selected event tells of no alert that is open"));

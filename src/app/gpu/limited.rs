@@ -22,7 +22,10 @@ impl Builder<'_> {
         let row = |gpu: &EntityId| {
             let cells = match self.verdict(gpu) {
                 Some(verdict) => vec![
-                    Some(Cell { source: self.first_evidence(verdict), ..Cell::said(verdict.standing.name(), gravity(verdict)) }),
+                    Some(Cell {
+                        source: self.first_evidence(verdict),
+                        ..Cell::said(verdict.standing.name(), gravity(verdict))
+                    }),
                     (!verdict.says.is_empty()).then(|| Cell::said(verdict.says.clone(), Gravity::Neutral)),
                 ],
                 None => vec![Some(Cell::said("nothing is measured yet", Gravity::Unknown))],
@@ -44,7 +47,12 @@ impl Builder<'_> {
             let against = verdict.against().iter().map(|shown| Some(self.shown(shown, Gravity::Neutral))).collect();
             rows.extend(Self::row(gpu, "against", format!("{label} against it"), against));
             let next = verdict.runner_up.map_or("nothing else holds", crate::diagnose::limit::Factor::name);
-            rows.extend(Self::row(gpu, "next", format!("{label} comes next"), vec![Some(Cell::said(next, Gravity::Neutral))]));
+            rows.extend(Self::row(
+                gpu,
+                "next",
+                format!("{label} comes next"),
+                vec![Some(Cell::said(next, Gravity::Neutral))],
+            ));
             let disproved = Cell::said(verdict.disproved_by.clone(), Gravity::Neutral);
             rows.extend(Self::row(gpu, "disproved", format!("{label} disproved by"), vec![Some(disproved)]));
             if let Some(weakness) = verdict.weakness {
@@ -73,7 +81,9 @@ impl Builder<'_> {
 
 fn gravity(verdict: &Verdict) -> Gravity {
     match verdict.standing {
-        Standing::Limited(factor) if verdict.factors.get(&factor).is_some_and(|assessed| assessed.is_grave) => Gravity::Bad,
+        Standing::Limited(factor) if verdict.factors.get(&factor).is_some_and(|assessed| assessed.is_grave) => {
+            Gravity::Bad
+        }
         Standing::Limited(_) => Gravity::Warning,
         Standing::Healthy => Gravity::Good,
         Standing::Idle => Gravity::Neutral,

@@ -24,7 +24,14 @@ pub(super) fn headings() -> Vec<Heading> {
     vec![
         heading(
             NOW,
-            &[["use", "use"], ["SM active", "SM"], ["memory", "mem"], ["power", "W"], ["temperature", "temp"], ["SM clock", "MHz"]],
+            &[
+                ["use", "use"],
+                ["SM active", "SM"],
+                ["memory", "mem"],
+                ["power", "W"],
+                ["temperature", "temp"],
+                ["SM clock", "MHz"],
+            ],
         ),
         heading(LINKS, &[["to the GPU", "to"], ["from the GPU", "from"], ["link", "link"], ["usable", "max"]]),
     ]
@@ -108,7 +115,9 @@ impl Builder<'_> {
             let cells = vec![
                 Some(self.measured(gpu, Measure::GpuUse, percent)),
                 Some(self.measured(gpu, Measure::SmActive, percent)),
-                Some(self.measured(gpu, Measure::GpuMemoryUsed, |value| (of(size(value), total.map(size), ""), Gravity::Neutral))),
+                Some(self.measured(gpu, Measure::GpuMemoryUsed, |value| {
+                    (of(size(value), total.map(size), ""), Gravity::Neutral)
+                })),
                 Some(self.measured(gpu, Measure::Power, |value| {
                     (of(format!("{value:.0}"), limit.map(|limit| format!("{limit:.0}")), ""), Gravity::Neutral)
                 })),
@@ -139,8 +148,7 @@ impl Builder<'_> {
             let lanes = now(Measure::PcieLanesNow, Attribute::PcieLanes);
             let (whole, sampled) = (Measure::PcieReceivedWhole, Measure::PcieReceived);
             let of_dcgm = self.number(gpu, whole).is_some();
-            let (received, sent) =
-                if of_dcgm { (whole, Measure::PcieSentWhole) } else { (sampled, Measure::PcieSent) };
+            let (received, sent) = if of_dcgm { (whole, Measure::PcieSentWhole) } else { (sampled, Measure::PcieSent) };
             let both = generation.zip(lanes);
             // What DCGM counts holds the headers of packets; of the rest only the data is known.
             let ceiling = both.and_then(|(generation, lanes)| {
@@ -158,8 +166,16 @@ impl Builder<'_> {
                     ..Cell::said(format!("Gen{generation:.0} x{lanes:.0}"), Gravity::Neutral)
                 },
             );
-            let most = ceiling.map_or_else(|| Cell::said("not known", Gravity::Unknown), |ceiling| Cell::said(rate(ceiling), Gravity::Neutral));
-            let cells = vec![Some(self.measured(gpu, received, full)), Some(self.measured(gpu, sent, full)), Some(link), Some(most)];
+            let most = ceiling.map_or_else(
+                || Cell::said("not known", Gravity::Unknown),
+                |ceiling| Cell::said(rate(ceiling), Gravity::Neutral),
+            );
+            let cells = vec![
+                Some(self.measured(gpu, received, full)),
+                Some(self.measured(gpu, sent, full)),
+                Some(link),
+                Some(most),
+            ];
             Self::row(gpu, "link", self.label(gpu), cells)
         };
         let is_seen = |gpu: &&EntityId| {

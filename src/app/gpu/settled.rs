@@ -66,10 +66,8 @@ impl Builder<'_> {
         all.sort_by_key(|id| std::cmp::Reverse(self.count(id, Attribute::GpuProcessMemory)));
         let row = |id: &EntityId| {
             let Entity::GpuProcess { gpu, process } = &id.entity else { return None };
-            let cells = vec![
-                self.cell(id, Attribute::GpuProcessName, ""),
-                self.cell(id, Attribute::GpuProcessMemory, ""),
-            ];
+            let cells =
+                vec![self.cell(id, Attribute::GpuProcessName, ""), self.cell(id, Attribute::GpuProcessMemory, "")];
             Self::row(id, "process", format!("{} pid {process}", self.label_at(gpu.as_str())), cells)
         };
         all.iter().filter_map(row).collect()
@@ -89,9 +87,12 @@ impl Builder<'_> {
                 let gravity = if *count > 0 { gravity } else { Gravity::Good };
                 Some(Cell::of(format!("{words} {count}"), gravity, gpu, attribute))
             }
-            state @ State::Failed(_) => {
-                Some(Cell::of(format!("{words} {}", super::format::state(attribute, state)), missing(state), gpu, attribute))
-            }
+            state @ State::Failed(_) => Some(Cell::of(
+                format!("{words} {}", super::format::state(attribute, state)),
+                missing(state),
+                gpu,
+                attribute,
+            )),
             _ => None,
         }
     }
@@ -119,7 +120,9 @@ impl Builder<'_> {
     pub(super) fn states(&self) -> Vec<Row> {
         let row = |gpu: &EntityId| {
             let action = self.model.fabric.text(gpu, Attribute::RecoveryAction).filter(|action| *action != "none");
-            let action = action.map(|action| Cell::of(format!("driver wants: {action}"), Gravity::Bad, gpu, Attribute::RecoveryAction));
+            let action = action.map(|action| {
+                Cell::of(format!("driver wants: {action}"), Gravity::Bad, gpu, Attribute::RecoveryAction)
+            });
             let health = self.model.fabric.text(gpu, Attribute::GpuHealth).filter(|health| *health != "yes");
             let health = health.map(|health| Cell::of(health.to_owned(), Gravity::Bad, gpu, Attribute::GpuHealth));
             let cells = vec![

@@ -37,6 +37,14 @@ const PLANS: [Plan; 5] = [
 const WITH_GPUS: Plan =
     Plan { name: "gpu-a", family: Family::Mlx5Vf, host: 41, mac: [0x00, 0x50, 0x56, 0x8f, 0x41, 0x07], side: Side::A };
 
+/// The vmxnet3 of the VM with GPUs.
+const VM_WITH_GPUS_MAC: [u8; 6] = [0x00, 0x50, 0x56, 0xb2, 0x20, 0x11];
+
+/// BIOS UUID and hardware address of the VM with GPUs, which is on the first host whether its guest is read or not.
+pub fn vm_with_gpus(seed: u64) -> (String, String) {
+    (uuid(mix(seed, 900), 3), mac_text(VM_WITH_GPUS_MAC))
+}
+
 /// The Open MPI of the distribution.
 pub const OPEN_MPI: &str = "4.1.4";
 
@@ -76,6 +84,7 @@ pub fn with_gpus(seed: u64, wall_began: Timestamp) -> State {
     let wire = Arc::new(Wire::new(mix(seed, 4), Traffic::Roce, 21.0e9 / 8.0, 9000));
     let mut state = machine(WITH_GPUS, mix(seed, 100 + u64::from(WITH_GPUS.host)), wire, wall_began);
     gpus::install(&mut state);
+    state.uuid = vm_with_gpus(seed).0;
     state.log = log::of_boot(&state);
     state
 }
@@ -173,7 +182,8 @@ fn address(address: IpAddr, prefix: u8) -> Address {
 }
 
 fn netdevs(plan: Plan) -> Vec<Netdev> {
-    let management_mac = [0x00, 0x50, 0x56, 0xb2, 0x10, plan.host];
+    let management_mac =
+        if plan.name == WITH_GPUS.name { VM_WITH_GPUS_MAC } else { [0x00, 0x50, 0x56, 0xb2, 0x10, plan.host] };
     let vmxnet3 = || Driver { name: "vmxnet3", version: "1.7.0.0-k-NAPI".to_owned(), firmware: String::new() };
     let (name, function, driver, speed, mtu, queues, others) = match plan.family {
         // What the hypervisor says of an emulated link is no rate of anything.

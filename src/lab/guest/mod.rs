@@ -27,6 +27,7 @@ use std::time::Duration;
 
 use self::clock::Clock;
 use self::command::{Scene, change, look, through_sudo};
+pub use self::machines::vm_with_gpus;
 use self::state::{Boot, State, uuid};
 use self::tree::Tree;
 use self::wire::{Side, Wire};

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use super::super::guest::Identity;
 use super::super::guest::load::mix;
 use super::super::guest::state::uuid;
+use super::super::guest::{Identity, vm_with_gpus};
 use super::super::machine::HostTrouble;
 use super::administered::Administered;
 use super::cables::Cable;
@@ -223,15 +223,16 @@ impl Cluster {
         }
         let troubles: Vec<HostTrouble> =
             OF_GPU.into_iter().filter(|trouble| index == 0 && self.troubles[index].contains(trouble)).collect();
+        let with_gpus = vm_with_gpus(self.seed);
         let special = Vm {
             number: if index == 0 { 5 } else { 7 },
             name: if index == 0 { "gpu-a" } else { "pv c [copy]" }.to_owned(),
             folder: if index == 0 { "gpu-a" } else { "pv c" }.to_owned(),
             datastore: "datastore1",
             role: if index == 0 { Role::Gpu } else { Role::Edited },
-            uuid: uuid(seed, 3),
+            uuid: if index == 0 { with_gpus.0 } else { uuid(seed, 3) },
             instance: uuid(seed, 4),
-            macs: vec![format!("00:50:56:b2:20:{:02x}", 0x11 + index)],
+            macs: if index == 0 { vec![with_gpus.1] } else { vec!["00:50:56:b2:20:12".to_owned()] },
             port: None,
             on: index == 0 && troubles.is_empty(),
             memory: 65_536,

@@ -42,7 +42,7 @@ pub(super) async fn run(
     out.flush().await?;
     let query = format!("--query-gpu={fields}");
     let has_dcgm = asked(&["dcgmi", "discovery", "-l"]).status == 0;
-    let mut rounds = interval(PERIOD);
+    let mut rounds = interval(host.delays.between_rows(PERIOD));
     rounds.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let (mut is_first, mut is_over) = (true, false);
     while !ended {

@@ -117,7 +117,7 @@ fn detail_lines<'a>(model: &Model, event: &Event, paint: Paint<'a>, room: usize)
         .into_iter()
         .map(|line| Line::styled(format!(" {line}"), paint.theme.text))
         .collect();
-    if let Some(standing) = alerts::standing(model, event.number) {
+    if let Some(standing) = alerts::standing(model, event.number, paint.zone) {
         lines.push(Line::styled(format!(" alert: {standing}"), paint.theme.dim));
     }
     if let Some(reference) = &event.evidence {

@@ -82,7 +82,7 @@ fn acknowledged_it_is_quiet_and_snoozed_it_is_told_once_more() {
     action::run(&mut model, "acknowledge");
     assert_eq!(
         (flag(&model, number), standing(&model, number, &jiff::tz::TimeZone::UTC).as_deref()),
-        (Some("acknowledged"), Some("acknowledged at 00:00:00"))
+        (Some("acknowledged"), Some("acknowledged at 00:15:59"))
     );
     assert_eq!(run(&mut model, 960..1000, true), Vec::<String>::new());
     let told = run(&mut model, 1000..1100, false);

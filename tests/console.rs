@@ -66,7 +66,7 @@ fn the_palette_lists_panels_and_targets_first_and_narrows_as_one_types() {
     assert_eq!(context(&model), Context::Palette);
     let all = titles(&model);
     assert_eq!(
-        all[..10],
+        all[..11],
         [
             "panel-path",
             "panel-host",
@@ -75,6 +75,7 @@ fn the_palette_lists_panels_and_targets_first_and_narrows_as_one_types() {
             "panel-live",
             "panel-wizard",
             "panel-events",
+            "panel-gpu",
             "go to softroce1",
             "go to softroce1-lab",
             "go to softroce2"

@@ -9,6 +9,8 @@ use crate::fabric::EntityId;
 
 /// The title above the verdicts.
 pub(super) const TITLE: &str = "What limits each GPU";
+/// A screen of so many columns has room for a sentence beside each verdict.
+const WIDE: u16 = 120;
 /// The title above the reasons.
 pub(super) const WHY: &str = "Why";
 
@@ -19,6 +21,8 @@ impl Builder<'_> {
 
     /// The verdict on each GPU.
     pub(super) fn verdicts(&self) -> Vec<Row> {
+        // The words of many would push all else off a small screen; those of limits stand below, too.
+        let has_room = self.gpus.len() <= 2 || self.model.screen.columns >= WIDE;
         let row = |gpu: &EntityId| {
             let cells = match self.verdict(gpu) {
                 Some(verdict) => vec![
@@ -26,7 +30,7 @@ impl Builder<'_> {
                         source: self.first_evidence(verdict),
                         ..Cell::said(verdict.standing.name(), gravity(verdict))
                     }),
-                    (!verdict.says.is_empty()).then(|| Cell::said(verdict.says.clone(), Gravity::Neutral)),
+                    (has_room && !verdict.says.is_empty()).then(|| Cell::said(verdict.says.clone(), Gravity::Neutral)),
                 ],
                 None => vec![Some(Cell::said("nothing is measured yet", Gravity::Unknown))],
             };

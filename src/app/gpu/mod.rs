@@ -67,7 +67,14 @@ pub fn why_none(model: &Model, target: &TargetId) -> String {
     }
     let guest = EntityId::new(target, Entity::Guest);
     match model.fabric.reading(&guest, Attribute::GpuReadBy).map(|reading| &reading.state) {
-        None => "no GPU was seen here yet".to_owned(),
+        None => {
+            let others: Vec<String> =
+                model.targets.keys().filter(|other| !gpus(model, other).is_empty()).map(ToString::to_string).collect();
+            match &others[..] {
+                [] => "no GPU was seen here yet".to_owned(),
+                others => format!("no GPU was seen here; there are some in {}", others.join(", ")),
+            }
+        }
         Some(state) => format!("no GPU is read here: {}", format::state(Attribute::GpuReadBy, state)),
     }
 }

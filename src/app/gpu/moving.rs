@@ -152,7 +152,8 @@ impl Builder<'_> {
             let both = generation.zip(lanes);
             // What DCGM counts holds the headers of packets; of the rest only the data is known.
             let ceiling = both.and_then(|(generation, lanes)| {
-                let (generation, lanes) = (generation as u32, lanes as u32);
+                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small whole numbers")]
+                let (generation, lanes) = (generation.max(0.0) as u32, lanes.max(0.0) as u32);
                 if of_dcgm { pcie::raw(generation, lanes) } else { pcie::usable(generation, lanes) }
             });
             let full = |value: f64| {

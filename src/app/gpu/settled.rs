@@ -1,4 +1,4 @@
-//! What of GPUs stays for minutes or for ever: NVLinks, MIG instances, processes, errors of memory, states and settings.
+//! What of GPUs stays for minutes or for ever: links of `NVLink`, MIG instances, processes, errors of memory, states and settings.
 
 use std::collections::BTreeMap;
 

@@ -88,7 +88,7 @@ fn of_group(model: &Model, group: &EntityId) -> Vec<Graph> {
 }
 
 /// All of it.
-fn whole() -> Ceiling {
+pub(super) fn whole() -> Ceiling {
     Ceiling::Known(100.0, "all".to_owned())
 }
 
@@ -97,7 +97,7 @@ fn has_rows(model: &Model, id: &EntityId) -> bool {
 }
 
 /// The measures of which there is a series.
-fn lines(model: &Model, id: &EntityId, wanted: &[(&'static str, Measure)]) -> Vec<Line> {
+pub(super) fn lines(model: &Model, id: &EntityId, wanted: &[(&'static str, Measure)]) -> Vec<Line> {
     let line = |&(label, measure): &(&'static str, Measure)| {
         let key = measure.key(id);
         model.series.get(&key).is_some().then(|| Line { label, keys: vec![key], factor: 1.0, slow: false })

@@ -1,6 +1,7 @@
 //! The graphs of the *Live* panel: which there are for a target, which series feed them, what their ceiling is. A graph
 //! without a source is a sentence, never a flat line.
 
+mod gpu;
 mod host;
 mod measured;
 
@@ -31,6 +32,12 @@ pub enum GraphUnit {
     BytesPerSecond,
     /// Percent.
     Percent,
+    /// Watts.
+    Watts,
+    /// Degrees Celsius.
+    Celsius,
+    /// Megahertz.
+    Megahertz,
 }
 
 impl GraphUnit {
@@ -44,6 +51,9 @@ impl GraphUnit {
             Self::Bytes => measured::bytes(value),
             Self::BytesPerSecond => format!("{}/s", measured::bytes(value)),
             Self::Percent => format!("{}%", super::format::decimal(value)),
+            Self::Watts => format!("{value:.0} W"),
+            Self::Celsius => format!("{value:.0} °C"),
+            Self::Megahertz => format!("{value:.0} MHz"),
         }
     }
 
@@ -57,6 +67,9 @@ impl GraphUnit {
             Self::Bytes => "B",
             Self::BytesPerSecond => "B/s",
             Self::Percent => "%",
+            Self::Watts => "W",
+            Self::Celsius => "°C",
+            Self::Megahertz => "MHz",
         }
     }
 }
@@ -201,8 +214,8 @@ pub fn is_saved(model: &Model, target: &TargetId) -> bool {
     host::is_saved(model, target)
 }
 
-/// All graphs of a target: its RDMA ports first, then what its host counts for it and measures of its VM, then queue pairs, then
-/// its network interfaces; of a host its uplinks, its memory and its VMs. A target that is a file has none.
+/// All graphs of a target: its RDMA ports first, then what its host counts for it, its GPUs and what the host measures of its
+/// VM, then queue pairs, then its network interfaces; of a host its uplinks, its memory and its VMs. A target that is a file has none.
 pub fn graphs(model: &Model, target: &TargetId) -> Vec<Graph> {
     if is_saved(model, target) {
         return Vec::new();
@@ -217,6 +230,7 @@ pub fn graphs(model: &Model, target: &TargetId) -> Vec<Graph> {
         graphs.extend(trouble(model, &id));
     }
     graphs.extend(host::of_guest(model, target));
+    graphs.extend(gpu::of_guest(model, target));
     graphs.extend(measured::of_guest(model, target));
     if !ports.is_empty() {
         graphs.push(queue_pairs(model, target));

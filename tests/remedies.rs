@@ -281,6 +281,13 @@ const BY_HAND: &[&str] = &[
     "gpu-off-the-bus",
     "gpu-double-bit",
     "gpu-mig-pending",
+    "gpu-pcie-saturated",
+    "gpu-narrow-link",
+    "gpu-too-hot",
+    "vm-ready-high",
+    "neighbour-balloons",
+    "own-balloon",
+    "numa-remote",
 ];
 
 /// Faults whose remedies the machines of the lab do not play: a module that is loaded, a file of limits, the start of a VM,

@@ -14,7 +14,7 @@ pub const CHECK: Check = Check {
            the card came with. At its own limit under full load a card is well",
     source: Source { text: "NVML: clocks event reasons 4 and 128, enforced and default power limit", weak: false },
     thresholds: &[],
-    explains: &[],
+    explains: &["gpu.clocks-held"],
     judge,
     #[cfg(test)]
     samples: tests::SAMPLES,

@@ -13,7 +13,7 @@ pub const CHECK: Check = Check {
     rule: "in 4 of 6 samples: fails if the hardware slows the clocks down because of heat, warns if the driver does",
     source: Source { text: "NVML: clocks event reasons 8, 32, 64", weak: false },
     thresholds: &[],
-    explains: &[],
+    explains: &["gpu.clocks-held"],
     judge,
     #[cfg(test)]
     samples: tests::SAMPLES,

@@ -1,6 +1,6 @@
 //! `esxtop -b` on an ESXi host: memory and processors of the host and of its VMs, and the ports of its virtual switches.
 //! One row has tens of thousands of cells, of which some hundreds are wanted. The titles say once which these are
-//! ([`column`]); after that a row is walked byte by byte, and only what is wanted is ever held ([`Reader`]).
+//! ([`mod@column`]); after that a row is walked byte by byte, and only what is wanted is ever held ([`Reader`]).
 //!
 //! It is a stream: it runs while somebody needs it, and ends with its input (see [`block`]). Nothing on the host can be told
 //! to print fewer columns without writing a file there, so the choice is made here.

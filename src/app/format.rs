@@ -62,6 +62,21 @@ pub fn bits_per_second(value: f64) -> String {
     with_unit(&decimal(value), "b/s")
 }
 
+/// Bytes per second as links are rated, in thousands: `28.4 GB/s`.
+pub fn bytes_per_second(value: f64) -> String {
+    let (value, unit) = match value {
+        value if value >= 1e9 => (value / 1e9, "GB/s"),
+        value if value >= 1e6 => (value / 1e6, "MB/s"),
+        value if value >= 1e3 => (value / 1e3, "kB/s"),
+        value => (value, "B/s"),
+    };
+    if value.abs() >= 100.0 || value.fract().abs() < 0.05 {
+        format!("{value:.0} {unit}")
+    } else {
+        format!("{value:.1} {unit}")
+    }
+}
+
 /// Packets per second: `12.3 kpkt/s`.
 pub fn packets_per_second(value: f64) -> String {
     with_unit(&decimal(value), "pkt/s")

@@ -42,15 +42,6 @@ fn short(value: f64) -> String {
     if value.abs() >= 100.0 || value.fract().abs() < 0.05 { format!("{value:.0}") } else { format!("{value:.1}") }
 }
 
-/// Bytes per second as the field writes them, in thousands.
-pub(super) fn rate(value: f64) -> String {
-    match value {
-        value if value >= 1e9 => format!("{} GB/s", short(value / 1e9)),
-        value if value >= 1e6 => format!("{} MB/s", short(value / 1e6)),
-        value => format!("{} kB/s", short(value / 1e3)),
-    }
-}
-
 /// A size in GiB, or MiB where it is small.
 fn size(bytes: f64) -> String {
     const GIB: f64 = 1_073_741_824.0;
@@ -158,7 +149,7 @@ impl Builder<'_> {
             });
             let full = |value: f64| {
                 let is_full = ceiling.is_some_and(|ceiling| value >= ceiling * 0.8);
-                (rate(value), if is_full { Gravity::Warning } else { Gravity::Neutral })
+                (format::bytes_per_second(value), if is_full { Gravity::Warning } else { Gravity::Neutral })
             };
             let link = both.map_or_else(
                 || Cell::said("not told", Gravity::Unknown),
@@ -169,7 +160,7 @@ impl Builder<'_> {
             );
             let most = ceiling.map_or_else(
                 || Cell::said("not known", Gravity::Unknown),
-                |ceiling| Cell::said(rate(ceiling), Gravity::Neutral),
+                |ceiling| Cell::said(format::bytes_per_second(ceiling), Gravity::Neutral),
             );
             let cells = vec![
                 Some(self.measured(gpu, received, full)),

@@ -49,7 +49,7 @@ impl GraphUnit {
             Self::PerSecond => super::format::per_second(value),
             Self::Number => super::format::plain(value),
             Self::Bytes => measured::bytes(value),
-            Self::BytesPerSecond => format!("{}/s", measured::bytes(value)),
+            Self::BytesPerSecond => super::format::bytes_per_second(value),
             Self::Percent => format!("{}%", super::format::decimal(value)),
             Self::Watts => format!("{value:.0} W"),
             Self::Celsius => format!("{value:.0} °C"),

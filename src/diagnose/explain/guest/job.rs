@@ -223,7 +223,7 @@ impl Asked<'_, '_> {
             ));
         } else if mlx5.len() == rdma.len() {
             let cause = format!(
-                "{} exist with adapters of mlx5 only (passed through, or a virtual function). On a PVRDMA adapter UCX says \"transport \
+                "Only adapters of mlx5 (passed through, or a virtual function) have {}. On a PVRDMA adapter UCX says \"transport \
                  '{}' is not available\" and Open MPI ends with \"PML ucx cannot be selected\"; there the list is rc_v,ud_v,sm,self.",
                 mlx5.join(", "),
                 mlx5.first().copied().unwrap_or_default()

@@ -172,3 +172,83 @@ impl Builder<'_> {
 fn missing<T>(state: &State<T>) -> Gravity {
     if matches!(state, State::Failed(_)) { Gravity::Bad } else { Gravity::Unknown }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::app::message::Message;
+    use crate::app::model::{Options, Target, TargetKind};
+    use crate::app::update;
+    use crate::fabric::{Measure, Measured, Observation, Text, Timestamp, Value};
+
+    /// A guest with so many GPUs, measured twenty times in as many seconds.
+    fn model(count: u64) -> (Model, TargetId) {
+        let guest = TargetId::new("gpu-a");
+        let targets = vec![(guest.clone(), Target::new(TargetKind::Linux))];
+        let mut model = Model::new(targets, Options::default(), Timestamp::UNIX_EPOCH);
+        let at = |second| Timestamp::from_second(second).expect("a time");
+        for second in 1..=20 {
+            let (mut gauges, mut facts) = (Vec::new(), Vec::new());
+            let mut row = Observation::of_text("gpu.stream", "0, 97 %");
+            row.target = guest.clone();
+            row.at = at(second);
+            for index in 0..count {
+                let gpu = Entity::Gpu(Text::new(&format!("0000:{:02x}:00.0", 0x10 + index)));
+                let mut fact = |attribute, value| facts.push(row.known(gpu.clone(), attribute, value, 1));
+                fact(Attribute::GpuIndex, Value::Count(index));
+                fact(Attribute::GpuMemory, Value::Count(40 << 30));
+                fact(Attribute::PerformanceState, Value::Text(Text::new("P0")));
+                gauges.push(Measure::GpuUse.of(&gpu, Some(97.0)));
+                gauges.push(Measure::GpuMemoryUsed.of(&gpu, Some(30.0 * 1_073_741_824.0)));
+                gauges.push(Measure::Power.of(&gpu, (index != 1).then_some(214.0)));
+                gauges.push(Measure::PcieReceived.of(&gpu, Some(1.25e9)));
+                gauges.push(Measure::PcieGenerationNow.of(&gpu, Some(4.0)));
+                gauges.push(Measure::PcieLanesNow.of(&gpu, Some(16.0)));
+            }
+            let (stream, period) = (Text::new("gpu.stream"), Duration::from_secs(1));
+            let row =
+                Measured { target: guest.clone(), at: at(second), stream, period, gauges, facts, observation: None };
+            update(&mut model, Message::Measured(Box::new(row)));
+            update(&mut model, Message::Clock(at(second)));
+        }
+        (model, guest)
+    }
+
+    fn below(rows: &[Row], title: &str) -> Vec<(String, Vec<String>)> {
+        let from = rows.iter().skip_while(|row| !row.is_section() || row.label != title).skip(1);
+        let section = from.take_while(|row| !row.is_section());
+        section.map(|row| (row.label.clone(), row.cells.iter().map(|cell| cell.text.clone()).collect())).collect()
+    }
+
+    #[test]
+    fn each_gpu_has_a_verdict_what_it_does_now_and_its_link() {
+        let (model, guest) = model(2);
+        let rows = rows(&model, &guest);
+        let now = below(&rows, moving::NOW);
+        assert_eq!(now[0].1, ["97 %", "not told", "30G/40G", "214", "not told", "not told"]);
+        assert_eq!(now[1].1[3], "gap", "a value that is missing is never a zero");
+        let links = below(&rows, moving::LINKS);
+        assert_eq!(links[0].1, ["1.2 GB/s", "not told", "Gen4 x16", "28.8 GB/s"]);
+        assert_eq!(below(&rows, limited::TITLE).len(), 2);
+    }
+
+    #[test]
+    fn sixteen_gpus_keep_to_a_line_each_in_their_order() {
+        let (mut model, guest) = model(16);
+        model.screen.columns = 80;
+        let verdicts = below(&rows(&model, &guest), limited::TITLE);
+        let labels: Vec<&str> = verdicts.iter().map(|(label, _)| label.as_str()).collect();
+        assert_eq!((labels.len(), labels[1], labels[15]), (16, "GPU 1", "GPU 15"));
+        assert!(verdicts.iter().all(|(_, cells)| cells.len() == 1 && cells[0].len() <= 26), "{verdicts:?}");
+    }
+
+    #[test]
+    fn where_there_is_none_it_is_said_why() {
+        let (mut model, _) = model(1);
+        let other = TargetId::new("pv-a");
+        model.targets.insert(other.clone(), Target::new(TargetKind::Linux));
+        assert_eq!(why_none(&model, &other), "no GPU was seen here; there are some in gpu-a");
+    }
+}

@@ -3,6 +3,7 @@
 //! through, so the panel is about guests.
 
 mod limited;
+pub(super) mod link;
 mod moving;
 mod settled;
 
@@ -80,7 +81,7 @@ pub fn why_none(model: &Model, target: &TargetId) -> String {
 }
 
 /// The GPUs of a target, by their indices.
-fn gpus(model: &Model, target: &TargetId) -> Vec<EntityId> {
+pub(super) fn gpus(model: &Model, target: &TargetId) -> Vec<EntityId> {
     let is_read = |id: &EntityId| {
         [Attribute::GpuUuid, Attribute::GpuIndex, Attribute::GpuModel, Attribute::GpuHealth]
             .iter()
@@ -98,7 +99,17 @@ fn gpus(model: &Model, target: &TargetId) -> Vec<EntityId> {
 }
 
 fn index(model: &Model, gpu: &EntityId) -> Option<u64> {
-    model.fabric.value(gpu, Attribute::GpuIndex).and_then(crate::fabric::Value::as_count)
+    count(model, gpu, Attribute::GpuIndex)
+}
+
+/// A number that was read.
+pub(super) fn count(model: &Model, id: &EntityId, attribute: Attribute) -> Option<u64> {
+    model.fabric.value(id, attribute).and_then(crate::fabric::Value::as_count)
+}
+
+/// `GPU 0`; without an index its PCI address.
+pub(super) fn label(model: &Model, gpu: &EntityId) -> String {
+    index(model, gpu).map_or_else(|| gpu.entity.name(), |index| format!("GPU {index}"))
 }
 
 /// Makes rows for the GPUs of one guest.
@@ -109,9 +120,8 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// `GPU 0`; without an index its PCI address.
     fn label(&self, gpu: &EntityId) -> String {
-        index(self.model, gpu).map_or_else(|| gpu.entity.name(), |index| format!("GPU {index}"))
+        label(self.model, gpu)
     }
 
     /// The label of the GPU at a PCI address.
@@ -140,7 +150,7 @@ impl Builder<'_> {
     }
 
     fn count(&self, id: &EntityId, attribute: Attribute) -> Option<u64> {
-        self.model.fabric.value(id, attribute).and_then(crate::fabric::Value::as_count)
+        count(self.model, id, attribute)
     }
 
     fn row(id: &EntityId, word: &'static str, label: String, cells: Vec<Option<Cell>>) -> Option<Row> {

@@ -3,8 +3,7 @@
 
 use super::super::condition::Gravity;
 use super::super::table::{Cell, Heading, Row};
-use super::{Builder, format};
-use crate::diagnose::limit::pcie;
+use super::{Builder, format, link};
 use crate::fabric::{Attribute, EntityId, Measure, SeriesKey, Value};
 
 /// The title above use, memory, power, temperature and clock.
@@ -131,41 +130,26 @@ impl Builder<'_> {
     /// What passes each link against what it can carry as it is trained now.
     pub(super) fn links(&self) -> Vec<Row> {
         let row = |gpu: &EntityId| {
-            let now = |measure, attribute| {
-                let counted = || self.count(gpu, attribute).map(|count| count as f64);
-                self.number(gpu, measure).or_else(counted)
-            };
-            let generation = now(Measure::PcieGenerationNow, Attribute::PcieGeneration);
-            let lanes = now(Measure::PcieLanesNow, Attribute::PcieLanes);
-            let (whole, sampled) = (Measure::PcieReceivedWhole, Measure::PcieReceived);
-            let of_dcgm = self.number(gpu, whole).is_some();
-            let (received, sent) = if of_dcgm { (whole, Measure::PcieSentWhole) } else { (sampled, Measure::PcieSent) };
-            let both = generation.zip(lanes);
-            // What DCGM counts holds the headers of packets; of the rest only the data is known.
-            let ceiling = both.and_then(|(generation, lanes)| {
-                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small whole numbers")]
-                let (generation, lanes) = (generation.max(0.0) as u32, lanes.max(0.0) as u32);
-                if of_dcgm { pcie::raw(generation, lanes) } else { pcie::usable(generation, lanes) }
-            });
+            let link = link::of(self.model, gpu, |measure| self.number(gpu, measure));
             let full = |value: f64| {
-                let is_full = ceiling.is_some_and(|ceiling| value >= ceiling * 0.8);
+                let is_full = link.carries.is_some_and(|ceiling| value >= ceiling * 0.8);
                 (format::bytes_per_second(value), if is_full { Gravity::Warning } else { Gravity::Neutral })
             };
-            let link = both.map_or_else(
+            let trained = link.trained.map_or_else(
                 || Cell::said("not told", Gravity::Unknown),
                 |(generation, lanes)| Cell {
                     source: self.evidence(gpu),
-                    ..Cell::said(format!("Gen{generation:.0} x{lanes:.0}"), Gravity::Neutral)
+                    ..Cell::said(format!("Gen{generation} x{lanes}"), Gravity::Neutral)
                 },
             );
-            let most = ceiling.map_or_else(
+            let most = link.carries.map_or_else(
                 || Cell::said("not known", Gravity::Unknown),
                 |ceiling| Cell::said(format::bytes_per_second(ceiling), Gravity::Neutral),
             );
             let cells = vec![
-                Some(self.measured(gpu, received, full)),
-                Some(self.measured(gpu, sent, full)),
-                Some(link),
+                Some(self.measured(gpu, link.received, full)),
+                Some(self.measured(gpu, link.sent, full)),
+                Some(trained),
                 Some(most),
             ];
             Self::row(gpu, "link", self.label(gpu), cells)

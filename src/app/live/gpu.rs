@@ -3,31 +3,19 @@
 
 use super::measured::{lines, whole};
 use super::{Ceiling, Graph, GraphUnit, Line};
-use crate::app::format;
 use crate::app::model::Model;
-use crate::diagnose::limit::pcie;
-use crate::fabric::{Attribute, Entity, EntityId, Measure, TargetId, Value};
+use crate::app::{format, gpu};
+use crate::fabric::{Attribute, EntityId, Measure, TargetId};
 
 /// The graphs of the GPUs of a guest, by their indices.
 pub(super) fn of_guest(model: &Model, guest: &TargetId) -> Vec<Graph> {
-    let mut gpus: Vec<EntityId> = model
-        .fabric
-        .entities(guest)
-        .filter(|entity| matches!(entity, Entity::Gpu(_)))
-        .map(|entity| EntityId::new(guest, entity.clone()))
-        .collect();
-    gpus.sort_by_key(|gpu| (count(model, gpu, Attribute::GpuIndex).unwrap_or(u64::MAX), gpu.entity.name()));
-    gpus.iter().flat_map(|gpu| of_gpu(model, gpu)).collect()
-}
-
-fn count(model: &Model, gpu: &EntityId, attribute: Attribute) -> Option<u64> {
-    model.fabric.value(gpu, attribute).and_then(Value::as_count)
+    gpu::gpus(model, guest).iter().flat_map(|gpu| of_gpu(model, gpu)).collect()
 }
 
 fn of_gpu(model: &Model, gpu: &EntityId) -> Vec<Graph> {
-    let name = count(model, gpu, Attribute::GpuIndex).map_or_else(|| gpu.entity.name(), |index| format!("GPU {index}"));
+    let name = gpu::label(model, gpu);
     let lines = |wanted: &[(&'static str, Measure)]| lines(model, gpu, wanted);
-    let known = |attribute, scale: f64, words: &dyn Fn(f64) -> String| match count(model, gpu, attribute) {
+    let known = |attribute, scale: f64, words: &dyn Fn(f64) -> String| match gpu::count(model, gpu, attribute) {
         Some(count) => Ceiling::Known(count as f64 * scale, words(count as f64 * scale)),
         None => Ceiling::None,
     };
@@ -82,24 +70,13 @@ fn of_gpu(model: &Model, gpu: &EntityId) -> Vec<Graph> {
 /// among it.
 fn link(model: &Model, gpu: &EntityId) -> (Ceiling, Measure, Measure) {
     let newest = |measure: Measure| model.series.get(&measure.key(gpu))?.at(model.cursor_time())?.value;
-    let of_dcgm = newest(Measure::PcieReceivedWhole).is_some();
-    let (received, sent) = if of_dcgm {
-        (Measure::PcieReceivedWhole, Measure::PcieSentWhole)
-    } else {
-        (Measure::PcieReceived, Measure::PcieSent)
+    let link = gpu::link::of(model, gpu, newest);
+    let ceiling = match (link.trained, link.carries) {
+        (None, _) => Ceiling::Unknown("generation and width of the link are not told".to_owned()),
+        (Some((generation, lanes)), Some(carries)) => Ceiling::Known(carries, format!("Gen{generation} x{lanes}")),
+        (Some((generation, lanes)), None) => {
+            Ceiling::Unknown(format!("there is no link of generation {generation} with {lanes} lanes"))
+        }
     };
-    let now = |measure, attribute| newest(measure).or_else(|| count(model, gpu, attribute).map(|count| count as f64));
-    let generation = now(Measure::PcieGenerationNow, Attribute::PcieGeneration);
-    let lanes = now(Measure::PcieLanesNow, Attribute::PcieLanes);
-    let Some((generation, lanes)) = generation.zip(lanes) else {
-        return (Ceiling::Unknown("generation and width of the link are not told".to_owned()), received, sent);
-    };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small whole numbers")]
-    let (generation, lanes) = (generation.max(0.0) as u32, lanes.max(0.0) as u32);
-    let carries = if of_dcgm { pcie::raw(generation, lanes) } else { pcie::usable(generation, lanes) };
-    let ceiling = match carries {
-        Some(carries) => Ceiling::Known(carries, format!("Gen{generation} x{lanes}")),
-        None => Ceiling::Unknown(format!("there is no link of generation {generation} with {lanes} lanes")),
-    };
-    (ceiling, received, sent)
+    (ceiling, link.received, link.sent)
 }

@@ -18,25 +18,13 @@ use super::links;
 use super::mig::Instances;
 use super::page::Page;
 use crate::fabric::{Attribute, Entity, Measure, Text, Value};
+use crate::probe::gpu::clock_reasons;
 
 /// No more processes of a GPU are told.
 const MOST_PROCESSES: usize = 64;
 
 /// The longest name of a process that is asked for.
 const PROCESS_NAME: usize = 256;
-
-/// What holds the clocks down, by the bits of NVML.
-const CLOCK_REASONS: [(u64, &str); 9] = [
-    (1, "idle"),
-    (2, "application clocks"),
-    (4, "software power cap"),
-    (8, "hardware slowdown"),
-    (16, "sync boost"),
-    (32, "software thermal"),
-    (64, "hardware thermal"),
-    (128, "power brake"),
-    (256, "display"),
-];
 
 /// One GPU whose handle was given.
 #[derive(Debug)]
@@ -320,14 +308,6 @@ fn replay_rate(before: Option<(u32, Instant)>, now: &Answer<u32>) -> Option<Answ
 /// Names, where there are any.
 fn named(names: Vec<Text>) -> Answer<Value> {
     if names.is_empty() { Err(Refusal::Empty) } else { Ok(Value::List(names)) }
-}
-
-/// The reasons by name. Bits that are not known here are not dropped in silence.
-fn clock_reasons(bits: u64) -> Vec<Text> {
-    let known = CLOCK_REASONS.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, name)| Text::new(name));
-    let all: u64 = CLOCK_REASONS.iter().map(|(bit, _)| bit).sum();
-    let unknown = (bits & !all != 0).then(|| Text::new(&format!("unknown reason {:#x}", bits & !all)));
-    known.chain(unknown).collect()
 }
 
 fn performance_state(state: PerformanceState) -> Answer<Value> {

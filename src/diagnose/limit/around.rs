@@ -51,12 +51,6 @@ pub(super) struct Around<'a> {
     pub(super) published: bool,
 }
 
-/// The VM as `esxtop` names it.
-pub(super) fn group_of(fabric: &Fabric, vm: &EntityId) -> Option<EntityId> {
-    let name = fabric.text(vm, Attribute::VmName).filter(|name| !name.is_empty())?;
-    Some(EntityId::new(&vm.target, Entity::Group(name.into())))
-}
-
 impl Around<'_> {
     fn processors(&self, row: &Row) -> Option<f64> {
         let of_vm = || {

@@ -28,9 +28,9 @@ pub use verdict::{Assessed, Lack, Outcome, Shown, Standing, Verdict};
 use crate::config::GpuRule;
 use crate::diagnose::check::{Threshold, Thresholds};
 use crate::diagnose::finding::Confidence;
-use crate::diagnose::join::Joined;
+use crate::diagnose::join::{Joined, group_of};
 use crate::fabric::{Entity, EntityId, Fabric, Measure, Measured, TargetId, Timestamp};
-use around::{Around, group_of};
+use around::Around;
 use gpu::{Raised, Sight, Work};
 
 /// Share of the link's ceiling from which on it counts as full.

@@ -29,6 +29,9 @@ const SILENT_PERIODS: u32 = 6;
 /// How much of its standard error is kept to say why a run ended.
 const KEPT_COMPLAINT: usize = 1024;
 
+/// How long its complaint may come after its end.
+const COMPLAINT: Duration = Duration::from_secs(2);
+
 /// A row that comes later than the quickest one of its run by more than this was held up on its way.
 const HELD_UP: SignedDuration = SignedDuration::from_secs(2);
 
@@ -143,17 +146,14 @@ impl<'a> Watched<'a> {
                 output = exec.next() => match output {
                     Some(Output::Stdout(bytes)) => {
                         let rows = self.rows;
-                        if let Some(end) = self.take(&mut reader, &bytes, &complaint).await {
-                            break end;
+                        if let Some(status) = self.take(&mut reader, &bytes).await {
+                            break self.ended(status, &mut exec, &reader, &mut complaint).await;
                         }
                         if self.rows > rows {
                             patience = Instant::now() + SILENT_PERIODS * self.period.max(Duration::from_secs(5));
                         }
                     }
-                    Some(Output::Stderr(bytes)) => {
-                        let room = KEPT_COMPLAINT.saturating_sub(complaint.len());
-                        complaint.extend_from_slice(&bytes[..bytes.len().min(room)]);
-                    }
+                    Some(Output::Stderr(bytes)) => keep(&mut complaint, &bytes),
                     Some(Output::Exit(_) | Output::Signal(_)) => {}
                     None => break self.broken("its shell ended", &reader, &complaint),
                 },
@@ -172,8 +172,8 @@ impl<'a> Watched<'a> {
         end
     }
 
-    /// Takes a piece of its output; says how the run ended, if it did.
-    async fn take(&mut self, reader: &mut Reader, bytes: &[u8], complaint: &[u8]) -> Option<End> {
+    /// Takes a piece of its output; gives the status with which it ended, if it did.
+    async fn take(&mut self, reader: &mut Reader, bytes: &[u8]) -> Option<i32> {
         for event in reader.push(bytes) {
             match event {
                 Event::Titles { .. } => {}
@@ -186,14 +186,29 @@ impl<'a> Watched<'a> {
                         self.outlet.notice(Severity::Warning, &format!("a row of esxtop is left out: {why}")).await;
                     }
                 }
-                Event::Ended(0) if self.rows > 0 => return Some(End::Over),
-                Event::Ended(127) => return Some(self.broken("there is no esxtop", reader, complaint)),
-                Event::Ended(status) => {
-                    return Some(self.broken(&format!("it ended with status {status}"), reader, complaint));
-                }
+                Event::Ended(status) => return Some(status),
             }
         }
         None
+    }
+
+    /// What the status says. Its complaint travels beside its output and may come after it: it is waited for.
+    async fn ended(&self, status: i32, exec: &mut Exec, reader: &Reader, complaint: &mut Vec<u8>) -> End {
+        if status == 0 && self.rows > 0 {
+            return End::Over;
+        }
+        let _ = timeout(COMPLAINT, async {
+            // With its input ends the shell, and with the shell all that it prints.
+            let _ = exec.end_input().await;
+            while let Some(output) = exec.next().await {
+                if let Output::Stderr(bytes) = output {
+                    keep(complaint, &bytes);
+                }
+            }
+        })
+        .await;
+        let why = if status == 127 { "there is no esxtop".to_owned() } else { format!("it ended with status {status}") };
+        self.broken(&why, reader, complaint)
     }
 
     fn broken(&self, why: &str, reader: &Reader, complaint: &[u8]) -> End {
@@ -233,6 +248,12 @@ impl<'a> Watched<'a> {
         let (target, stream) = (self.outlet.target().clone(), Text::new(SOURCE));
         self.outlet.measured(Measured { target, at, stream, period, gauges, facts, observation }).await;
     }
+}
+
+/// Keeps the beginning of what a run complains of.
+fn keep(complaint: &mut Vec<u8>, bytes: &[u8]) {
+    let room = KEPT_COMPLAINT.saturating_sub(complaint.len());
+    complaint.extend_from_slice(&bytes[..bytes.len().min(room)]);
 }
 
 /// Ends a run in good order: the end of its input ends what runs there, and its channel is closed.

@@ -135,6 +135,21 @@ async fn a_host_without_esxtop_says_so_once() {
     assert!(text.contains("there is no esxtop") && text.contains("not found"), "{text}");
 }
 
+#[tokio::test]
+async fn a_complaint_that_comes_after_the_end_is_told() {
+    let (behaviour, mut players) = played(1);
+    let mut watched = Watched::new(&behaviour);
+    watched.want(5);
+    let (_, mut far) = players.remove(0).await.expect("it is started");
+    let (_, nonce) = asked(&mut far).await;
+    far.say(format!("{nonce} E 127\n")).await;
+    assert!(matches!(far.input.recv().await, Some(Input::End) | None), "nothing more is wanted of it");
+    far.complain("/bin/sh: esxtop: not found\n").await;
+    drop(far);
+    let text = watched.told().await;
+    assert!(text.contains("there is no esxtop (/bin/sh: esxtop: not found)"), "{text}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_breaks_is_told_once_with_a_next_step_and_tried_again() {
     let (act, player) = oneshot::channel();

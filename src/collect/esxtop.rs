@@ -207,7 +207,8 @@ impl<'a> Watched<'a> {
             }
         })
         .await;
-        let why = if status == 127 { "there is no esxtop".to_owned() } else { format!("it ended with status {status}") };
+        let why =
+            if status == 127 { "there is no esxtop".to_owned() } else { format!("it ended with status {status}") };
         self.broken(&why, reader, complaint)
     }
 

@@ -78,7 +78,11 @@ fn the_reader_sees_traffic_and_its_queue_pairs() {
     lab_assert_eq!(true_rates(&lab.one), (0.0, 0.0), "no RDMA at rest");
     let running = traffic(&lab, 30, 2);
     let (sent, received) = true_rates(&lab.one);
-    lab_assert!(sent > 0.0 && received > 0.0, "packets each way: {sent} and {received}");
+    lab_assert!(
+        sent > 0.0 && received > 0.0,
+        "packets each way: {sent} and {received}; the client: {}",
+        running.1.said()
+    );
     let pairs = lab.one.queue_pairs();
     let of_test = pairs.values().filter(|pair| pair.owner == "ib_write_bw" && pair.kind == "RC").count();
     lab_assert_eq!(of_test, 2, "two queue pairs: {pairs:?}");

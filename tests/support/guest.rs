@@ -178,6 +178,11 @@ pub struct Running {
 }
 
 impl Running {
+    /// What the command that was started last in its guest has printed.
+    pub fn said(&self) -> String {
+        self.guest.run("cat /tmp/started.log")
+    }
+
     /// True if it runs on this guest.
     pub fn is_on(&self, guest: &Guest) -> bool {
         self.guest.name == guest.name

@@ -1,6 +1,8 @@
 //! What the screen shows, cell by cell: panels and overlays at 80x24 and 200x50, from the raw text of real guests through
 //! the real parsers, the real update and the real view; and that no size and no hostile text breaks it.
 
+#[path = "screens/gpus.rs"]
+mod gpus;
 #[path = "screens/guest.rs"]
 mod guest;
 #[path = "screens/healthy.rs"]

@@ -9,13 +9,28 @@ pub fn probes_of(checks: &[&str]) -> BTreeSet<&'static str> {
     READS.iter().filter(|(check, _)| checks.contains(check)).flat_map(|(_, probes)| probes.iter().copied()).collect()
 }
 
-/// The table: a check, and the probes that it looks at.
+/// The table: a check, and the probes that it looks at. What a stream measures of a GPU goes on by itself; its probe tells what
+/// stands beside that: which GPUs there are, and their limits.
 const READS: &[(&str, &[&str])] = &[
     ("gpu.bar-unassigned", &["linux.kernel-log", "linux.pci"]),
+    ("gpu.clocks-held", &["gpu.states"]),
+    ("gpu.cpu-starved", &["esxi.vm-config", "gpu.states"]),
     ("gpu.driver-bound", &["linux.modules", "linux.pci"]),
     ("gpu.driver-support", &["linux.kernel-log", "linux.modules", "linux.packages"]),
+    ("gpu.ecc", &["gpu.states"]),
+    ("gpu.ecc-pending", &["gpu.states"]),
     ("gpu.fell-off-bus", &["linux.kernel-log"]),
+    ("gpu.input-starved", &["gpu.states"]),
+    ("gpu.mig-pending", &["gpu.states"]),
+    ("gpu.numa-remote", &["esxi.hardware", "esxi.pci", "esxi.vm-config", "gpu.states"]),
+    ("gpu.pcie-bound", &["gpu.states"]),
+    ("gpu.pcie-degraded", &["gpu.states"]),
     ("gpu.pcie-link", &["linux.pci-link"]),
+    ("gpu.peer-memory", &["linux.modules", "linux.peer-memory"]),
+    ("gpu.power", &["gpu.states"]),
+    ("gpu.retired-pages", &["gpu.states"]),
+    ("gpu.row-remap", &["gpu.states"]),
+    ("gpu.thermal", &["gpu.states"]),
     ("gpu.xid", &["linux.kernel-log"]),
     ("guest.address", &["linux.netdevs"]),
     ("guest.balloon", &["linux.vmware-tools"]),
@@ -61,6 +76,7 @@ const READS: &[(&str, &[&str])] = &[
     ("host.lag", &["esxi.net-dvs", "esxi.vswitches"]),
     ("host.link-flaps", &["esxi.vmkernel-log"]),
     ("host.management-agent", &["esxi.firewall", "esxi.version"]),
+    ("host.memory-pressure", &["esxi.hardware", "esxi.vms"]),
     ("host.module-options", &["esxi.modules"]),
     ("host.mtu", &["esxi.nics", "esxi.vswitches"]),
     ("host.passthrough-owner", &["esxi.pci"]),
@@ -151,6 +167,8 @@ mod tests {
     use crate::diagnose::check::testing::Site;
     use crate::diagnose::wizard::SYMPTOMS;
     use crate::diagnose::wizard::prepare::REQUIREMENTS;
+    use crate::probe::esxi::esxtop;
+    use crate::probe::gpu::stream;
     use crate::probe::{Probe, esxi, linux, switch};
 
     fn all() -> Vec<&'static Probe> {
@@ -192,7 +210,8 @@ mod tests {
                     .iter()
                     .any(|probe| probe.sources.iter().any(|one| one.name == source) && probes.contains(&probe.name))
             };
-            if !shown.is_empty() && !shown.iter().any(read) {
+            let measured = |source: &String| [stream::SOURCE, esxtop::SOURCE].contains(&source.as_str());
+            if !shown.is_empty() && !shown.iter().any(|source| read(source) || measured(source)) {
                 wrong.insert(format!("{id}: {shown:?} is not among {probes:?}"));
             }
         }

@@ -207,6 +207,23 @@ const GPU_GUEST: Step = step(
     "the guest's driver holds the GPU",
     &["gpu.driver-bound", "gpu.driver-support", "gpu.bar-unassigned", "gpu.fell-off-bus", "gpu.xid", "vm.secure-boot"],
 );
+const GPU_HEALTH: Step = step(
+    "the GPU has not failed and waits for no reset",
+    &["gpu.row-remap", "gpu.ecc", "gpu.retired-pages", "gpu.mig-pending", "gpu.ecc-pending"],
+);
+const GPU_HELD: Step = step("nothing holds its clocks back", &["gpu.thermal", "gpu.power", "gpu.clocks-held"]);
+const GPU_FED: Step = step(
+    "it does not wait for its link, its processors or its data",
+    &[
+        "gpu.pcie-degraded",
+        "gpu.pcie-bound",
+        "gpu.numa-remote",
+        "gpu.cpu-starved",
+        "gpu.input-starved",
+        "gpu.peer-memory",
+        "host.memory-pressure",
+    ],
+);
 
 /// All symptoms, in the order of the list that is offered.
 pub const SYMPTOMS: &[Symptom] = &[
@@ -242,7 +259,11 @@ pub const SYMPTOMS: &[Symptom] = &[
         steps: &[GPU_GUEST, PASSTHROUGH, VM_FOR_DEVICE],
     },
     Symptom { name: "no-power-on", title: "the VM does not power on", steps: &[POWER_ON, PASSTHROUGH, VM_FOR_DEVICE] },
-    Symptom { name: "gpu-slow", title: "the GPU is slow", steps: &[GPU_GUEST, SPEED, NEARNESS, PASSTHROUGH] },
+    Symptom {
+        name: "gpu-slow",
+        title: "the GPU is slow",
+        steps: &[GPU_GUEST, GPU_HEALTH, GPU_HELD, GPU_FED, SPEED, NEARNESS, PASSTHROUGH],
+    },
     Symptom {
         name: "moved",
         title: "it broke after the VM was moved",

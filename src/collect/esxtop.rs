@@ -18,7 +18,7 @@ use super::turns::Turns;
 use crate::app::Severity;
 use crate::fabric::series::GaugeValue;
 use crate::fabric::{Fact, Measured, Observation, Text, Timestamp};
-use crate::probe::esxi::esxtop::{Event, Reader, Row, SOURCE, block, command};
+use crate::probe::esxi::esxtop::{Event, NOT_READ, Reader, Row, SOURCE, block, command};
 
 /// How long the titles and two rows may take on a large host, beside their periods.
 const FIRST_ROW: Duration = Duration::from_mins(1);
@@ -97,7 +97,7 @@ pub async fn run<L: Link>(
                 watched.gap().await;
                 backoff.was_up_for(began.elapsed());
                 if told.as_ref() != Some(&why) {
-                    outlet.notice(Severity::Warning, &format!("esxtop is not read: {why}")).await;
+                    outlet.notice(Severity::Warning, &format!("{NOT_READ}: {why}")).await;
                     told = Some(why);
                 }
                 rest(&mut backoff, wanted).await;

@@ -8,7 +8,7 @@ use crate::app::model::Model;
 use crate::app::tree::{Node, host_of};
 use crate::diagnose::join::{group_of, group_of_guest};
 use crate::fabric::{Attribute, Entity, EntityId, Measure, TargetId};
-use crate::probe::esxi::esxtop::state_name;
+use crate::probe::esxi::esxtop::{NOT_READ, state_name};
 
 /// VMs of a host that have graphs.
 const MOST_VMS: usize = 32;
@@ -19,8 +19,11 @@ pub(super) fn of_host(model: &Model, host: &TargetId) -> Vec<Graph> {
     let memory = lines(model, &id, &[("ballooned", Measure::HostBalloon), ("swapped", Measure::HostSwapUsed)]);
     if memory.is_empty() && !has_rows(model, &id) {
         let waits = model.watched.contains_key(host);
-        let sentence = "`esxtop` runs on the host while these graphs are shown: its first rows are on their way";
-        return if waits { vec![without_lines(id, format!("{host} memory"), sentence)] } else { Vec::new() };
+        return if waits {
+            vec![without_lines(id, format!("{host} memory"), &awaited(model, host))]
+        } else {
+            Vec::new()
+        };
     }
     let mut graphs = Vec::new();
     let none = Ceiling::None;
@@ -56,11 +59,19 @@ pub(super) fn of_guest(model: &Model, guest: &TargetId) -> Vec<Graph> {
     let host = host_of(model, guest);
     if host.is_some_and(|host| model.watched.contains_key(host)) && !has_rows(model, &group) {
         let title = format!("{} VM {}", group.target, group.entity.name());
-        let sentence =
-            format!("`esxtop` runs on {} while these graphs are shown: its first rows are on their way", group.target);
+        let sentence = awaited(model, &group.target);
         return vec![without_lines(group, title, &sentence)];
     }
     of_group(model, &group)
+}
+
+/// Why there are no rows of a host that is watched: the newest complaint about it, if there is one.
+fn awaited(model: &Model, host: &TargetId) -> String {
+    let complaint = model.events.iter().rev().filter(|event| event.target.as_ref() == Some(host));
+    match complaint.map(|event| event.text.as_str()).find(|text| text.starts_with(NOT_READ)) {
+        Some(complaint) => format!("{complaint}; it is tried again"),
+        None => format!("`esxtop` runs on {host} while these graphs are shown: its first rows are on their way"),
+    }
 }
 
 /// How a VM stands in line for processors, what was taken of its memory, and where that lies.
@@ -161,7 +172,7 @@ mod tests {
 
     use super::*;
     use crate::app::live::graphs;
-    use crate::app::message::Message;
+    use crate::app::message::{Message, Severity};
     use crate::app::model::{Options, Target, TargetKind};
     use crate::app::update;
     use crate::fabric::{Measured, Text, Timestamp};
@@ -206,6 +217,13 @@ mod tests {
         assert!(
             waiting.lines.is_empty() && waiting.sentence.as_ref().is_some_and(|text| text.contains("on their way"))
         );
+        let (severity, text) =
+            (Severity::Warning, Text::new("esxtop is not read: there is no esxtop (sh: esxtop: not found)"));
+        let (target, at) = (Some(host.clone()), Timestamp::UNIX_EPOCH);
+        update(&mut model, Message::Notice { target, at, severity, text });
+        model.watched.insert(host.clone(), Duration::from_secs(5));
+        let said = graphs(&model, &host)[0].sentence.clone().expect("a sentence");
+        assert_eq!(said, "esxtop is not read: there is no esxtop (sh: esxtop: not found); it is tried again");
         row(&mut model, &host, 5, 2.0, Some(80.0));
         row(&mut model, &host, 10, 2.0, None);
         let all = graphs(&model, &host);

@@ -55,6 +55,9 @@ pub fn block(nonce: &str, period: Duration) -> String {
 /// `esxtop` draws for a terminal of the kind that `TERM` names and fails without one, even in batch mode.
 const BLOCK: &str = "{\nn='@NONCE@'\nexport LC_ALL=C TERM=xterm\n(\n@COMMAND@ </dev/null &\np=$!\ntrap 'kill $p 2>/dev/null; exit 0' TERM HUP INT PIPE\nwait $p\necho \"$n E $?\"\n) &\nw=$!\nwhile read -r t; do :; done\nkill $w 2>/dev/null\nwait $w 2>/dev/null\nexit 0\n}\n";
 
+/// With this begins what is told where it cannot be read.
+pub const NOT_READ: &str = "esxtop is not read";
+
 /// What came of some bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {

@@ -82,6 +82,8 @@ pub enum GuestTrouble {
     UcxOverTcp,
     /// Logins may lock next to no memory.
     NoLockedMemory,
+    /// Its balloon holds memory that is reserved.
+    Ballooned,
     /// Something that only a guest with GPUs suffers.
     Gpu(GpuTrouble),
 }

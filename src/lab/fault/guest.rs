@@ -1,7 +1,7 @@
 //! What can go wrong inside a guest: with its modules, its software and what its logins are given.
 
 use super::{Fault, Of};
-use crate::lab::machine::GuestTrouble::{DriverUnloaded, NoLockedMemory, OtherOpenMpi, UcxOverTcp};
+use crate::lab::machine::GuestTrouble::{Ballooned, DriverUnloaded, NoLockedMemory, OtherOpenMpi, UcxOverTcp};
 use crate::lab::machine::Trouble;
 
 trouble!(
@@ -35,4 +35,12 @@ trouble!(
     "no-locked-memory",
     "next to no locked memory",
     "Logins may lock 64 kB: whoever is not root can register no memory for RDMA"
+);
+trouble!(
+    BALLOONED,
+    Of::Guests,
+    Trouble::Guest(Ballooned),
+    "ballooned",
+    "balloon in the guest",
+    "The guest's own tools tell of 2 GiB that its balloon driver holds: what a host does that takes back reserved memory"
 );

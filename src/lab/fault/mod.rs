@@ -115,6 +115,7 @@ pub const FAULTS: &[&Fault] = &[
     &esxi::READY_HIGH,
     &esxi::NEIGHBOUR_BALLOONS,
     &esxi::OWN_BALLOON,
+    &guest::BALLOONED,
     &esxi::NUMA_REMOTE,
     &esxi::SSH_STOPPED,
     &esxi::ACCOUNT_LOCKED,

@@ -4,6 +4,9 @@ use super::state::{Family, Loaded, State};
 use super::{gpus, machines};
 use crate::lab::machine::GuestTrouble;
 
+/// What the host tells of the same balloon, in the words of VMware Tools.
+const OWN_BALLOON: &str = "2048 MB";
+
 /// Begins or ends a trouble.
 pub fn suffer(state: &mut State, now: f64, trouble: GuestTrouble, on: bool) {
     match trouble {
@@ -23,6 +26,12 @@ pub fn suffer(state: &mut State, now: f64, trouble: GuestTrouble, on: bool) {
             }
         }
         GuestTrouble::Gpu(trouble) => gpus::suffer(state, now, trouble, on),
+        GuestTrouble::Ballooned => {
+            let held = if on { OWN_BALLOON } else { "0 MB" };
+            for (_, value) in state.tools.iter_mut().filter(|(name, _)| *name == "balloon") {
+                *value = held;
+            }
+        }
         GuestTrouble::NoLockedMemory => {
             // The default of systemd before version 240, and of older distributions.
             state.memlock = if on { Some(64 << 10) } else { machines::memlock(state.adapter.family) };

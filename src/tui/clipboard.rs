@@ -55,6 +55,11 @@ impl Clipboard {
         Self { tmux, outcomes: mpsc::channel(COPIES_AT_ONCE), running: Arc::new(Semaphore::new(COPIES_AT_ONCE)) }
     }
 
+    /// True inside of tmux.
+    pub fn is_in_tmux(&self) -> bool {
+        self.tmux.is_some()
+    }
+
     /// Begins to copy. It needs a runtime if tmux is to be asked.
     pub fn copy(&self, text: &CopyText, what: &str) -> Copied {
         let amount = amount(text, what);

@@ -290,7 +290,10 @@ impl<P: Program, D: Device> Console<P, D> {
                         self.say(&notice);
                     }
                 }
-                Effect::Notify { text, by } => self.screen.append(super::notice::sequence(&text, by).as_bytes()),
+                Effect::Notify { text, by } => {
+                    let in_tmux = self.clipboard.is_in_tmux();
+                    self.screen.append(super::notice::sequence(&text, by, in_tmux).as_bytes());
+                }
                 effect => (self.effects)(effect),
             }
         }

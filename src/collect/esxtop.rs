@@ -53,6 +53,14 @@ enum End {
     Broken(Text),
 }
 
+/// What ends the output of a run.
+enum Over {
+    /// It ended with this status.
+    Status(i32),
+    /// Its rows do not fit its titles any more.
+    Misfit,
+}
+
 /// Watches for as long as the connection lives, whenever that is wanted.
 pub async fn run<L: Link>(
     link: &L,
@@ -124,11 +132,13 @@ struct Watched<'a> {
     rows: u64,
     /// A row that could not be used was told of.
     refused: bool,
+    /// Why the newest row, after ones that could, could not be used.
+    left_out: Option<Text>,
 }
 
 impl<'a> Watched<'a> {
     fn new(period: Duration, outlet: &'a Outlet, sequence: &'a Sequence) -> Self {
-        Self { period, outlet, sequence, clock: Clock::default(), rows: 0, refused: false }
+        Self { period, outlet, sequence, clock: Clock::default(), rows: 0, refused: false, left_out: None }
     }
 
     async fn run<L: Link>(&mut self, link: &L, wanted: &mut watch::Receiver<Wanted>, turns: &Turns) -> End {
@@ -146,8 +156,12 @@ impl<'a> Watched<'a> {
                 output = exec.next() => match output {
                     Some(Output::Stdout(bytes)) => {
                         let rows = self.rows;
-                        if let Some(status) = self.take(&mut reader, &bytes).await {
-                            break self.ended(status, &mut exec, &reader, &mut complaint).await;
+                        match self.take(&mut reader, &bytes).await {
+                            None => {}
+                            Some(Over::Misfit) => break End::Over,
+                            Some(Over::Status(status)) => {
+                                break self.ended(status, &mut exec, &reader, &mut complaint).await;
+                            }
                         }
                         if self.rows > rows {
                             patience = Instant::now() + SILENT_PERIODS * self.period.max(Duration::from_secs(5));
@@ -172,24 +186,33 @@ impl<'a> Watched<'a> {
         end
     }
 
-    /// Takes a piece of its output; gives the status with which it ended, if it did.
-    async fn take(&mut self, reader: &mut Reader, bytes: &[u8]) -> Option<i32> {
+    /// Takes a piece of its output; says if it is over, and how.
+    async fn take(&mut self, reader: &mut Reader, bytes: &[u8]) -> Option<Over> {
         for event in reader.push(bytes) {
             match event {
                 Event::Titles { .. } => {}
                 Event::Row(row) => {
                     self.rows += 1;
+                    if let Some(why) = self.left_out.take() {
+                        self.leaves_out(&why).await;
+                    }
                     self.row(row).await;
                 }
-                Event::Refused(why) => {
-                    if !std::mem::replace(&mut self.refused, true) {
-                        self.outlet.notice(Severity::Warning, &format!("a row of esxtop is left out: {why}")).await;
-                    }
-                }
-                Event::Ended(status) => return Some(status),
+                // Where not one row but all of them fit no more, VMs came or went: new titles help.
+                Event::Refused(_) if self.left_out.is_some() => return Some(Over::Misfit),
+                Event::Refused(why) if self.rows > 0 => self.left_out = Some(why),
+                Event::Refused(why) => self.leaves_out(&why).await,
+                Event::Ended(status) => return Some(Over::Status(status)),
             }
         }
         None
+    }
+
+    /// Tells once in a run that a row could not be used.
+    async fn leaves_out(&mut self, why: &Text) {
+        if !std::mem::replace(&mut self.refused, true) {
+            self.outlet.notice(Severity::Warning, &format!("a row of esxtop is left out: {why}")).await;
+        }
     }
 
     /// What the status says. Its complaint travels beside its output and may come after it: it is waited for.

@@ -136,6 +136,26 @@ async fn a_host_without_esxtop_says_so_once() {
 }
 
 #[tokio::test]
+async fn rows_that_fit_the_titles_no_more_are_begun_anew_in_silence() {
+    let (behaviour, mut players) = played(2);
+    let mut watched = Watched::new(&behaviour);
+    watched.want(5);
+    let (_, mut far) = players.remove(0).await.expect("it is started");
+    asked(&mut far).await;
+    far.say(RUN).await;
+    watched.row().await;
+    watched.row().await;
+    // A VM was powered on: each row has cells that no title is for.
+    let longer = RUN.lines().last().expect("a row").to_owned() + ",\"1\",\"2\",\"3\"\n";
+    far.say(longer.clone()).await;
+    far.say(longer).await;
+    let (_, mut far) = players.remove(0).await.expect("it is started again");
+    asked(&mut far).await;
+    far.say(RUN).await;
+    assert_eq!(watched.row().await.period, Duration::from_secs(3));
+}
+
+#[tokio::test]
 async fn a_complaint_that_comes_after_the_end_is_told() {
     let (behaviour, mut players) = played(1);
     let mut watched = Watched::new(&behaviour);

@@ -233,7 +233,13 @@ fn sum_up(sight: &Sight<'_>, vm: Option<EntityId>, work: Work, factors: BTreeMap
     });
     let (_, works) = sight.at_work();
     let published = sight.rule == GpuRule::Published;
-    let (standing, says, confidence, disproved_by) = match (held.first(), work) {
+    // What only stands beside a GPU holds none back that has nothing to do.
+    let first = held.first().filter(|(factor, assessed)| {
+        work != Work::Idle
+            || *factor == Factor::ReservationBroken
+            || assessed.outcome == Outcome::Holds { limits: true }
+    });
+    let (standing, says, confidence, disproved_by) = match (first, work) {
         (Some((factor, assessed)), _) => {
             let beside = match assessed.outcome {
                 Outcome::Holds { limits: false } => format!("; the GPU does not show it: {works}"),
@@ -255,7 +261,9 @@ fn sum_up(sight: &Sight<'_>, vm: Option<EntityId>, work: Work, factors: BTreeMap
             "dcgmi dmon -e 1002,1009,1010 on the guest: with MIG only DCGM tells the work of a GPU",
         ),
         (None, Work::Idle) => {
-            (Standing::Idle, format!("it has nothing to do: {works}"), Confidence::Likely, "a job on it that waits")
+            let beside = held.first().map(|(factor, _)| format!("; beside it: {}", factor.name())).unwrap_or_default();
+            let says = format!("it has nothing to do: {works}{beside}");
+            (Standing::Idle, says, Confidence::Likely, "a job on it that waits")
         }
         (None, Work::Low) => (
             Standing::Healthy,
@@ -270,7 +278,7 @@ fn sum_up(sight: &Sight<'_>, vm: Option<EntityId>, work: Work, factors: BTreeMap
             "the same job that is faster with fewer copies: nsys shows whether kernels wait for them",
         ),
     };
-    let runner_up = held.get(1).map(|(factor, _)| *factor);
+    let runner_up = first.and(held.get(1)).map(|(factor, _)| *factor);
     let of_published = matches!(standing, Standing::Limited(Factor::PcieBound | Factor::MemoryPressure));
     let weakness = (published && of_published).then_some(WEAKNESS);
     Verdict {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::gpu::{Raised, Work, gigabytes};
+use super::gpu::{Raised, Work};
 use super::rows::{Row, Rows};
 use super::verdict::{Assessed, Lack};
 use super::window::{self, Seen};
@@ -307,7 +307,7 @@ impl Around<'_> {
                     assessed = assessed.shown(
                         host,
                         Measure::HostSwapIn,
-                        format!("{} GB/s read back from swap", gigabytes(rate)),
+                        format!("{} MB/s read back from swap", mebibytes(rate)),
                     );
                 }
                 for (group, lost) in neighbours(groups, &host.target, self.group.map(|(id, _)| id)) {

@@ -307,13 +307,26 @@ pub(super) fn confidence(confidence: Confidence) -> &'static str {
     }
 }
 
+/// The longest command that is told whole beside its evidence, in characters.
+const LONGEST_COMMAND: usize = 72;
+
+/// A command as it names where something was read. Some search a log for dozens of words: who needs them all finds them in the JSON
+/// document and in the console.
+fn shortened(command: &str) -> String {
+    if command.chars().count() <= LONGEST_COMMAND {
+        return command.to_owned();
+    }
+    let kept: String = command.chars().take(LONGEST_COMMAND).collect();
+    format!("{} …", kept.trim_end())
+}
+
 /// One item as a line: `esx02, line 4 of esxcli ... at 2026-...: the words`.
 pub(super) fn item(shown: &Evidence) -> String {
     let mut place = Vec::new();
     place.extend(shown.target.as_ref().map(ToString::to_string));
     place.extend(match (&shown.command, shown.line) {
-        (Some(command), Some(line)) => Some(format!("`{command}` line {line}")),
-        (Some(command), None) => Some(format!("`{command}`")),
+        (Some(command), Some(line)) => Some(format!("`{}` line {line}", shortened(command))),
+        (Some(command), None) => Some(format!("`{}`", shortened(command))),
         (None, Some(line)) => Some(format!("line {line}")),
         (None, None) => None,
     });

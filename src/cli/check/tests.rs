@@ -265,3 +265,13 @@ fn a_snapshot_is_no_output_that_could_be_quoted() {
         outcome.examined.examination.fabric.entities(&TargetId::new("esx02")).any(|entity| *entity == Entity::Host)
     );
 }
+
+#[test]
+fn a_command_that_searches_for_dozens_of_words_does_not_drown_its_evidence() {
+    let long = format!("dmesg | grep -F{}", " -e 'word'".repeat(60));
+    let mut shown = crate::diagnose::finding::Evidence::of_line(8, "NVRM: Xid 79");
+    shown.command = Some(crate::fabric::Text::new(&long));
+    let item = report::item(&shown);
+    assert!(item.starts_with("NVRM: Xid 79  (`dmesg | grep -F -e 'word'") && item.ends_with("…` line 8)"), "{item}");
+    assert!(item.len() < 120, "{item}");
+}

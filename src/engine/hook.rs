@@ -12,13 +12,14 @@ use serde::Serialize;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::app::alerts::AlertNews;
 use crate::app::{Message, Severity};
 use crate::collect::process_group::ProcessGroup;
 use crate::fabric::{Text, Timestamp};
+use crate::probe::esxi::masked_commands;
 
 /// How many alerts may wait for it.
 pub(super) const WAITING: usize = 64;
@@ -31,6 +32,9 @@ const MOST_A_MINUTE: usize = 10;
 
 /// How much of its standard error is looked at, in bytes.
 const SAID: u64 = 4096;
+
+/// How long what it said is waited for once it has ended.
+const SAYING: Duration = Duration::from_millis(200);
 
 /// The program and its arguments as they are in force; empty for none. Reading the configuration again changes it.
 #[derive(Clone, Default)]
@@ -180,6 +184,7 @@ async fn run(words: &[String], document: &[u8], deadline: Duration) -> Result<()
         command.spawn().map_err(|error| format!("cannot be started: {}", crate::collect::reason::reason(&error)))?;
     let mut group = ProcessGroup::of(&child);
     let (stdin, stderr) = (child.stdin.take(), child.stderr.take());
+    let mut said = Vec::new();
     let working = async {
         let write = async {
             if let Some(mut stdin) = stdin {
@@ -188,16 +193,28 @@ async fn run(words: &[String], document: &[u8], deadline: Duration) -> Result<()
             }
         };
         let read = async {
-            let mut said = Vec::new();
-            if let Some(stderr) = stderr {
-                let _ = stderr.take(SAID).read_to_end(&mut said).await;
+            if let Some(mut stderr) = stderr {
+                let _ = (&mut stderr).take(SAID).read_to_end(&mut said).await;
+                // One that says more would be ended by the pipe.
+                let _ = tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await;
             }
-            said
         };
-        let ((), said, status) = tokio::join!(write, read, child.wait());
-        (said, status)
+        // What it leaves behind may hold the pipe open for as long as it likes: the program itself has ended.
+        let waited = async {
+            let status = child.wait().await;
+            sleep(SAYING).await;
+            status
+        };
+        tokio::pin!(read, waited);
+        let ((), status) = tokio::join!(write, async {
+            tokio::select! {
+                () = &mut read => waited.await,
+                status = &mut waited => status,
+            }
+        });
+        status
     };
-    let Ok((said, status)) = timeout(deadline, working).await else {
+    let Ok(status) = timeout(deadline, working).await else {
         return Err(format!("was still running after {} s and was ended", deadline.as_secs()));
     };
     group.ended();
@@ -205,8 +222,10 @@ async fn run(words: &[String], document: &[u8], deadline: Duration) -> Result<()
         Ok(status) if status.success() => Ok(()),
         Ok(status) => {
             let said = String::from_utf8_lossy(&said);
-            let first = said.lines().map(str::trim).find(|line| !line.is_empty());
-            let first = first.map_or(String::new(), |line| format!(": {}", Text::new(line)));
+            // What it complains of may hold what it logs in with.
+            let first =
+                said.lines().map(|line| masked_commands(line.trim()).into_owned()).find(|line| !line.is_empty());
+            let first = first.map_or(String::new(), |line| format!(": {}", Text::new(&line)));
             Err(format!("ended with {status}{first}"))
         }
         Err(error) => Err(format!("cannot be waited for: {}", crate::collect::reason::reason(&error))),

@@ -22,6 +22,9 @@ use crate::fabric::{EntityId, TargetId, Text, Timestamp};
 /// What comes back within so many seconds after it went is the same alert.
 const AGAIN_SECONDS: i64 = 60;
 
+/// A cause that comes within so many seconds of the end of another one of the same thing took that over.
+const TAKEN_OVER_SECONDS: i64 = 10;
+
 /// For how long an alert is snoozed, in minutes.
 pub const SNOOZE_MINUTES: i64 = 15;
 
@@ -219,11 +222,18 @@ impl Alerts {
     /// What is to be told outside now.
     fn due(&mut self, now: Timestamp) -> Vec<AlertNews> {
         let is_quiet = self.quiet_until(now).is_some();
+        let open: Vec<(EntityId, Timestamp)> =
+            self.iter().filter(|alert| alert.is_open()).map(|alert| (alert.subject.clone(), alert.raised_at)).collect();
+        // What another alert of the same thing took over as it came stands on by another name: it is not over before that is.
+        let is_taken_over = |alert: &Alert, cleared: Timestamp| {
+            let near = |raised: &Timestamp| raised.duration_since(cleared).as_secs().abs() <= TAKEN_OVER_SECONDS;
+            open.iter().any(|(subject, raised)| *subject == alert.subject && near(raised))
+        };
         let mut news = Vec::new();
         let mut over = Vec::new();
         for (key, alert) in self.by_finding.iter_mut().filter(|(_, alert)| !alert.over) {
             if let Some(cleared) = alert.cleared_at {
-                if now.duration_since(cleared).as_secs() >= AGAIN_SECONDS {
+                if now.duration_since(cleared).as_secs() >= AGAIN_SECONDS && !is_taken_over(alert, cleared) {
                     // Whoever was told that it came is told that it went, whatever was done about it meanwhile.
                     if alert.told {
                         news.push(alert.news(Turn::Cleared, cleared));

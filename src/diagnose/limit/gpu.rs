@@ -121,6 +121,11 @@ impl Sight<'_> {
         (of(Measure::PcieGenerationNow, Attribute::PcieGeneration), of(Measure::PcieLanesNow, Attribute::PcieLanes))
     }
 
+    /// The same as the row itself measured it. What was read at another time says nothing of the link under load.
+    fn measured_link(row: &Row) -> (Option<f64>, Option<f64>) {
+        (row.get(Measure::PcieGenerationNow), row.get(Measure::PcieLanesNow))
+    }
+
     fn traffic(&self, row: &Row) -> Traffic {
         let (generation, lanes) = self.link(row);
         let of = |rate: fn(u32, u32) -> Option<f64>| generation.zip(lanes).and_then(|(one, other)| rate(one, other));
@@ -264,6 +269,7 @@ impl Sight<'_> {
     pub(super) fn pcie_degraded(&self, raised: &mut Raised, is_full: bool) -> Assessed {
         let most = (self.count(Attribute::PcieGenerationMax), self.count(Attribute::PcieLanesMax));
         let degraded = |row: &Row| {
+            let (Some(_), Some(_)) = Self::measured_link(row) else { return None };
             let ((generation, lanes), (most_generation, most_lanes)) = (self.link(row), most);
             let (generation, lanes) = (generation?, lanes?);
             let share = self.traffic(row).share();
@@ -278,9 +284,11 @@ impl Sight<'_> {
         };
         match window::GPU.look(&mut raised.degraded, self.rows.iter().map(degraded)) {
             Seen::TooFew => Assessed::unseen(Lack::TooFew),
-            Seen::Untold => Assessed::unseen(Lack::Missing(
-                "the highest generation and width of its link are not published".to_owned(),
-            )),
+            Seen::Untold => {
+                let is_measured = self.rows.iter().any(|row| matches!(Self::measured_link(row), (Some(_), Some(_))));
+                let what = if is_measured { "highest generation and width" } else { "generation and width under load" };
+                Assessed::unseen(Lack::Missing(format!("the {what} of its link are not published")))
+            }
             Seen::Clear => Assessed::clear(format!("its link runs at {}", self.link_now().unwrap_or_default())),
             Seen::Holds(met, of) => {
                 let could = match most {
@@ -309,18 +317,33 @@ impl Sight<'_> {
     }
 
     fn held_by(&self, raised: &mut bool, bits: u64, without: u64) -> Seen {
+        self.held_where(raised, |_, reasons| reasons & bits != 0 && reasons & without == 0)
+    }
+
+    fn held_where(&self, raised: &mut bool, is_held: impl Fn(&Row, u64) -> bool) -> Seen {
         let held = |row: &Row| {
-            let reasons = Self::reasons(row)?;
-            let held = reasons & bits != 0 && reasons & without == 0;
+            let held = is_held(row, Self::reasons(row)?);
             Some((held, held))
         };
         window::GPU.look(raised, self.rows.iter().map(held))
     }
 
+    /// True if the hardware slows down for heat. Its own protection may also be that against a lack of power; where the bits that tell the
+    /// two apart are not set, as with older drivers, the temperature has to speak for heat.
+    fn is_hot(&self, row: &Row, reasons: u64) -> bool {
+        let is_at_limit = || {
+            let limit = self.count(Attribute::SlowdownTemperature)?;
+            Some(row.get(Measure::Temperature)? >= f64::from(limit))
+        };
+        let own = reasons & HARDWARE_SLOWDOWN != 0 && reasons & POWER_BRAKE == 0;
+        reasons & HARDWARE_THERMAL != 0 || (own && is_at_limit() == Some(true))
+    }
+
     pub(super) fn thermal(&self, raised: &mut Raised, work: Work) -> Assessed {
-        let hard = self.held_by(&mut raised.hardware_thermal, HARDWARE_THERMAL | HARDWARE_SLOWDOWN, POWER_BRAKE);
-        let any =
-            self.held_by(&mut raised.thermal, SOFTWARE_THERMAL | HARDWARE_THERMAL | HARDWARE_SLOWDOWN, POWER_BRAKE);
+        let hard = self.held_where(&mut raised.hardware_thermal, |row, reasons| self.is_hot(row, reasons));
+        let any = self.held_where(&mut raised.thermal, |row, reasons| {
+            reasons & SOFTWARE_THERMAL != 0 || self.is_hot(row, reasons)
+        });
         let warm = match (self.rows.newest(Measure::Temperature), self.count(Attribute::SlowdownTemperature)) {
             (Some(now), Some(limit)) => format!("{now:.0} °C, slows down at {limit} °C"),
             (Some(now), None) => format!("{now:.0} °C"),

@@ -61,7 +61,14 @@ pub fn amount(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let end =
         text.find(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != '-').unwrap_or(text.len());
-    let number: f64 = text[..end].parse().ok()?;
+    let (number, unit) = (text[..end].parse::<f64>().ok()?, &text[end..]);
+    // With an exponent it is another number, and no GPU has one.
+    if unit
+        .strip_prefix(['e', 'E'])
+        .is_some_and(|power| power.starts_with(['+', '-']) || power.starts_with(|c: char| c.is_ascii_digit()))
+    {
+        return None;
+    }
     number.is_finite().then(|| (number, text[end..].trim()))
 }
 

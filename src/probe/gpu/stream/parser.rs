@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::tables::{Table, number};
+use super::tables::{Table, is_possible, number};
 use super::{FIELDS, SOURCE};
 use crate::fabric::{
     Attribute, Entity, Fact, Measure, Measured, Observation, Outcome, SourceId, State, TargetId, Text, Timestamp, Value,
@@ -184,7 +184,7 @@ fn gauges_of(values: &BTreeMap<&str, &str>) -> Vec<(Measure, Option<f64>)> {
     ];
     let numbers = COLUMNS.iter().filter_map(|(measure, names, scale)| {
         let text = any(values, names)?;
-        Some((*measure, number(text).map(|number| number * scale).filter(|number| number.is_finite())))
+        Some((*measure, number(text).map(|number| number * scale).filter(|number| is_possible(*measure, *number))))
     });
     // All bits of NVML fit into the whole numbers of a float.
     let reasons = any(values, &REASONS).map(|text| (Measure::ClockReasonBits, bits(text).map(|bits| bits as f64)));

@@ -42,7 +42,7 @@ impl Table {
                 "-" | "N/A" => Some((measure, None)),
                 word => {
                     let number = word.parse::<f64>().ok()? * scale;
-                    (number.is_finite() && number >= 0.0).then_some((measure, Some(number)))
+                    is_possible(measure, number).then_some((measure, Some(number)))
                 }
             })
             .collect();
@@ -118,6 +118,29 @@ fn column(name: &str) -> Option<(Measure, f64)> {
         "NVLRX" => (Measure::NvLinkReceived, 1.0),
         _ => return None,
     })
+}
+
+/// True for what a GPU can be like. Drivers have printed numbers of an unset memory; as values they would prove anything.
+pub(super) fn is_possible(measure: Measure, value: f64) -> bool {
+    let most = match measure {
+        Measure::GpuUse
+        | Measure::GpuMemoryBusy
+        | Measure::GraphicsActive
+        | Measure::SmActive
+        | Measure::TensorActive
+        | Measure::DramActive => 100.5,
+        Measure::GpuMemoryUsed => 1.8e13,
+        Measure::Power => 20_000.0,
+        Measure::SmClock | Measure::MemoryClock => 50_000.0,
+        Measure::Temperature | Measure::MemoryTemperature => 250.0,
+        Measure::PcieGenerationNow => 8.0,
+        Measure::PcieLanesNow => 32.0,
+        // More than the widest link of the newest generation carries.
+        Measure::PcieSent | Measure::PcieReceived | Measure::PcieSentWhole | Measure::PcieReceivedWhole => 1.3e11,
+        Measure::NvLinkSent | Measure::NvLinkReceived => 1e13,
+        _ => f64::MAX,
+    };
+    (0.0..=most).contains(&value)
 }
 
 /// A number of the CSV; a missing one and one that is none are both gaps.

@@ -13,7 +13,7 @@ use crate::diagnose::cause::Found;
 use crate::diagnose::document::{evidence, finding};
 use crate::diagnose::finding::{Confidence, Evidence, Finding, Remedy, Status};
 use crate::fabric::text::clean_line;
-use crate::fabric::{TargetId, Text, Timestamp};
+use crate::fabric::{Entity, TargetId, Text, Timestamp};
 
 /// The width that text is made for.
 pub(super) const COLUMNS: usize = 80;
@@ -230,6 +230,11 @@ pub(super) fn text(outcome: &Outcome) -> String {
     accepted(&mut page, outcome);
     listed(&mut page, outcome, Status::Info, "Worth knowing");
     listed(&mut page, outcome, Status::Unknown, "Not known");
+    let with_gpus = gpu_guests(outcome);
+    if !with_gpus.is_empty() {
+        page.gap();
+        page.say(0, &format!("What limits the GPUs of {} is not among this: it takes a while of measuring, and stands in the console's panel 9", with_gpus.join(", ")));
+    }
     qualification::text(&mut page, outcome);
     page.heading("Passed");
     let layers = outcome.layers();
@@ -293,6 +298,16 @@ fn summary(outcome: &Outcome) -> String {
     }
     let incomplete = if outcome.is_incomplete() { "; not everything could be read" } else { "" };
     format!("{}{incomplete}", parts.join(", "))
+}
+
+/// Guests with a GPU that NVIDIA's driver serves.
+fn gpu_guests(outcome: &Outcome) -> Vec<&str> {
+    let fabric = &outcome.examined.examination.fabric;
+    let names = outcome.examined.targets.iter().map(|target| &target.name);
+    names
+        .filter(|name| fabric.entities(name).any(|entity| matches!(entity, Entity::Gpu(_))))
+        .map(TargetId::as_str)
+        .collect()
 }
 
 fn counted(number: usize, thing: &str) -> String {

@@ -68,7 +68,13 @@ fn of_guest(scene: &Scene<'_>, guest: &TargetId) -> Vec<Judged> {
         .into_iter()
         .map(|port| {
             let name = port.device.entity.name();
-            let gap = scene.joined.gaps.iter().find(|gap| gap.about.target == *guest || gap.about == *vm);
+            // What is said of another device of the guest is no reason for this one.
+            let address = scene.fabric.text(&port.device, Attribute::PciAddress);
+            let is_of_it = |gap: &&Gap| match &gap.about.entity {
+                Entity::PciFunction(function) if gap.about.target == *guest => Some(function.as_str()) == address,
+                _ => gap.about.target == *guest || gap.about == *vm,
+            };
+            let gap = scene.joined.gaps.iter().find(is_of_it);
             let why = gap
                 .map_or_else(|| format!("no device of {vm} has its slot or hardware address"), |gap| gap.why.clone());
             let judged = Judged::info(

@@ -54,6 +54,10 @@ From here to there and back:
   sh collect.sh - > esx01.txt  the same by standard output
   rdmascope offline:esx01.txt  here";
 
+const BASELINE_HELP: &str = "\
+Exit status of `compare`: 0 nothing got worse; 1 something did, beyond the noise; 2 wrong usage; 3 not all could be
+compared, and nothing got worse";
+
 /// What `explain` knows.
 static EXPLAIN_HELP: LazyLock<String> = LazyLock::new(|| {
     let known = wrap(&format!("Known are: {KNOWN}. Several may stand in one text."), 96);
@@ -162,6 +166,13 @@ pub enum Command {
         /// What to read; `-`, or nothing where something is piped in, is standard input.
         #[arg(value_name = "FILE")]
         files: Vec<PathBuf>,
+    },
+    /// Keep measurements, and say how much later ones differ and what changed since
+    #[command(after_help = BASELINE_HELP)]
+    Baseline {
+        /// Which of the three.
+        #[command(subcommand)]
+        command: BaselineCommand,
     },
     /// Show a recording in the console, with its time in your hands
     Replay {
@@ -304,6 +315,37 @@ pub enum FailOn {
     Warning,
 }
 
+/// What to do with baselines.
+#[derive(Clone, Debug, Subcommand)]
+pub enum BaselineCommand {
+    /// Keep a measurement under a name
+    Save {
+        /// The name: letters, digits, `-`, `_` and `.`.
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// The measurement: a JSON document of `rdmascope.bench/1`; `-` is standard input.
+        #[arg(long, value_name = "FILE")]
+        from: PathBuf,
+        /// Put it in the place of one that has the name already.
+        #[arg(long)]
+        replace: bool,
+    },
+    /// List the baselines that there are
+    List,
+    /// Hold a measurement, or another baseline, against a baseline
+    Compare {
+        /// The baseline to compare with.
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// Another baseline that was made later.
+        #[arg(value_name = "OTHER", required_unless_present = "from", conflicts_with = "from")]
+        other: Option<String>,
+        /// The later measurement: a JSON document of `rdmascope.bench/1`; `-` is standard input.
+        #[arg(long, value_name = "FILE")]
+        from: Option<PathBuf>,
+    },
+}
+
 /// What to do with the configuration.
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub enum ConfigCommand {
@@ -316,7 +358,7 @@ pub enum ConfigCommand {
 }
 
 /// Commands of the contract that are not built yet.
-const NOT_BUILT: [&str; 3] = ["bench", "baseline", "tune"];
+const NOT_BUILT: [&str; 2] = ["bench", "tune"];
 
 /// Reads the words of the command line. Help and version come as an error of their own kind, as clap has it.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {

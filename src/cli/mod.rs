@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand, and the exit statuses that scripts rely on.
 
 pub mod args;
+pub mod baseline;
 pub mod check;
 pub mod checks;
 pub mod collector;
@@ -256,6 +257,7 @@ fn dispatch(arguments: &Arguments) -> Result<Exit, Failure> {
         Some(Command::Check(check)) => check::run(global, check),
         Some(Command::Checks) => checks::run(global),
         Some(Command::Diff(diff)) => diff::run(global, diff),
+        Some(Command::Baseline { command }) => baseline::run(global, command),
         Some(Command::Lint(lint)) => lint::run(global, lint),
         Some(Command::Replay { file }) => replay::run(global, file),
         Some(Command::Collector) => collector::run(),

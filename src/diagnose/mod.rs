@@ -14,6 +14,7 @@ pub mod join;
 mod keys;
 pub mod limit;
 pub mod lint;
+pub mod measured_on;
 pub mod myth;
 pub mod path;
 pub mod qualify;

@@ -5,7 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cause::{Cause, Diagnosis, Found};
-use super::difference::{Difference, Differences, Move, differences, is_kept};
+use super::difference::{Difference, Differences, Move, RESTLESS, differences, is_kept};
+pub use super::difference::{is_secret, may_be_secret};
 use crate::fabric::{Attribute, Entity, EntityId, Fabric, State, TargetId, Timestamp, Value};
 
 /// States that someone sets, or that change only when someone works on the thing: as good as settings here.
@@ -29,29 +30,6 @@ const SET: [Attribute; 18] = [
     Attribute::NeighbourName,
     Attribute::NeighbourPort,
 ];
-
-/// States that are other ones with each read of an idle machine.
-const RESTLESS: [Attribute; 3] = [Attribute::LinkSpeed, Attribute::UnresolvedNeighbours, Attribute::OwnerCommand];
-
-/// Parts of words behind which a secret can stand: neither kept nor compared.
-const SECRET: [&str; 9] =
-    ["passw", "passphrase", "secret", "token", "credential", "private-key", "private_key", "community", "guestinfo."];
-
-/// True for a text that may hold a secret, or name one.
-pub fn may_be_secret(text: &str) -> bool {
-    let text = text.to_ascii_lowercase();
-    SECRET.iter().any(|word| text.contains(word))
-}
-
-/// True for a property of a thing that may hold a secret.
-pub fn is_secret(id: &Entity, state: &State<Value>) -> bool {
-    let value = match state {
-        State::Known(Value::Text(text)) => may_be_secret(text),
-        State::Known(Value::List(list)) => list.iter().any(|item| may_be_secret(item)),
-        _ => false,
-    };
-    value || may_be_secret(&id.name())
-}
 
 /// What changed.
 #[derive(Clone, Debug, PartialEq)]

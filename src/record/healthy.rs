@@ -3,14 +3,15 @@
 //! day do not disturb each other.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::civil::Date;
 
+use super::private_file::{self, is_folder};
 use super::snapshot_file::{self, SavedSnapshot};
 use crate::app::healthy::{HealthyRead, KeptTarget};
 use crate::collect::reason::reason;
@@ -19,9 +20,6 @@ use crate::fabric::{Report, TargetId, Text, Timestamp};
 
 /// No healthy snapshot of a site comes near this size.
 const LARGEST: u64 = 64 << 20;
-
-/// What is said of a link in the place of a file or a folder.
-const LINK: &str = "it is a symbolic link, which is not followed";
 
 /// How files begin that are being written.
 const UNFINISHED: &str = ".healthy-";
@@ -191,37 +189,9 @@ fn date(at: Timestamp) -> Date {
     at.to_zoned_datetime(jiff::tz::TimeZone::UTC).date()
 }
 
-/// A symbolic link to a folder is none.
-fn is_folder(path: &Path) -> io::Result<()> {
-    let found = fs::symlink_metadata(path)?;
-    if found.is_dir() {
-        return Ok(());
-    }
-    let what = if found.is_symlink() { LINK } else { "it is no folder" };
-    Err(io::Error::new(ErrorKind::InvalidInput, what))
-}
-
 /// Reads one snapshot; the error says why it cannot be used.
 fn read_file(path: &Path) -> Result<SavedSnapshot, String> {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let read = || -> io::Result<String> {
-        let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
-        let metadata = file.metadata()?;
-        if !metadata.is_file() {
-            return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
-        }
-        if metadata.len() > LARGEST {
-            return Err(io::Error::new(ErrorKind::FileTooLarge, format!("it is larger than {LARGEST} bytes")));
-        }
-        let mut text = String::new();
-        file.take(LARGEST).read_to_string(&mut text)?;
-        Ok(text)
-    };
-    let is_link = |error: &io::Error| error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
-    let text = read().map_err(|error| if is_link(&error) { LINK.to_owned() } else { reason(&error) })?;
-    if text.trim().is_empty() {
-        return Err("it is empty".to_owned());
-    }
+    let text = private_file::read(path, LARGEST)?;
     let snapshot = snapshot_file::read(&text)?;
     let own = env!("CARGO_PKG_VERSION");
     match snapshot.version.as_deref() {

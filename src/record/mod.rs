@@ -5,11 +5,13 @@
 //! are no texts, as those of the model do.
 
 pub mod audit;
+pub mod baselines;
 mod chunk;
 pub mod format;
 pub mod healthy;
 mod packing;
 pub mod position;
+mod private_file;
 pub mod reader;
 pub mod recorder;
 pub mod replay;

@@ -7,6 +7,8 @@ mod judge;
 pub mod read;
 
 pub use judge::judge;
+#[cfg(test)]
+pub use judge::tests::guest as test_guest;
 pub use read::{Given, How, read};
 
 /// What an item does.

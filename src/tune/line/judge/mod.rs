@@ -3,7 +3,7 @@
 mod launcher;
 mod nccl;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod ucx;
 
 use super::read::{Given, How, read};

@@ -88,13 +88,8 @@ mod tests {
     #[test]
     fn a_shorter_queue_than_ucx_asks_for_is_seen_in_raw_text() {
         let longer = |site: Site, name| {
-            let site = site.replacing(
-                name,
-                "linux.ucx-settings",
-                "UCX_RC_VERBS_RX_QUEUE_LEN=1024",
-                "UCX_RC_VERBS_RX_QUEUE_LEN=4095",
-            );
-            site
+            let (shorter, longer) = ("UCX_RC_VERBS_RX_QUEUE_LEN=1024", "UCX_RC_VERBS_RX_QUEUE_LEN=4095");
+            site.replacing(name, "linux.ucx-settings", shorter, longer)
         };
         let site = longer(longer(Site::sound(), "pv-a"), "pv-b");
         let sides = sides(&site, &["pv-a", "pv-b"]);
@@ -105,7 +100,7 @@ mod tests {
         assert!(queue.reason.contains("1024") && queue.reason.contains("4095"), "{queue:?}");
     }
 
-    /// The captures of a guest with the driver vmw_pvrdma, with the limits as `ibv_devinfo -v` words them.
+    /// The captures of a guest with the driver `vmw_pvrdma`, with the limits as `ibv_devinfo -v` words them.
     fn captured(limits: Option<&str>) -> Site {
         let mut outputs = vec![
             says("linux.rdma-link", include_str!("../../tests/fixtures/pvrdma-guest/03-rdma-j-d-link-show.txt")),

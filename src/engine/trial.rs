@@ -65,10 +65,7 @@ fn block(words: &[String], within: Duration) -> String {
     let line: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     let line = line.join(" ");
     let seconds = within.as_secs();
-    let mut cases = String::new();
-    for (name, arguments) in PROGRAMS {
-        cases.push_str(&format!("{name}) set -- {name} {arguments} ;; "));
-    }
+    let cases = PROGRAMS.map(|(name, arguments)| format!("{name}) set -- {name} {arguments} ;; ")).concat();
     let names: Vec<&str> = PROGRAMS.iter().map(|(name, _)| *name).collect();
     let names = names.join(" ");
     // The guard and the sampler hold no output of the job's own, or the channel would stay open for them.

@@ -46,7 +46,9 @@ pub(super) fn text(outcome: &Outcome) -> String {
     let beside: Vec<&Item> = beside.collect();
     if !beside.is_empty() {
         heading(&mut text, "Beside the line");
-        beside.into_iter().for_each(|one| item(&mut text, one));
+        for one in beside {
+            item(&mut text, one);
+        }
     }
     others(&mut text, outcome, chosen);
     comments(&mut text, outcome);

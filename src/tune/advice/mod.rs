@@ -134,18 +134,21 @@ impl Item {
     }
 
     /// For one guest.
+    #[must_use]
     pub fn of(mut self, guest: &TargetId) -> Self {
         self.guest = Some(guest.clone());
         self
     }
 
     /// With what would settle it.
+    #[must_use]
     pub fn decided_by(mut self, decide: String) -> Self {
         self.decide = decide;
         self
     }
 
     /// With the value that it has now.
+    #[must_use]
     pub fn now(mut self, present: String) -> Self {
         self.present = Some(present);
         self
@@ -282,7 +285,7 @@ pub fn advise(sides: &[Side], job: &Job) -> Advice {
     }
     let netdevs = mpi::netdevs(sides);
     if has_ucx {
-        let end = ucx::over_tcp(sides, netdevs.as_deref());
+        let end = ucx::over_tcp(netdevs.as_deref());
         candidates.push(line(Way::UcxTcp, Sure::Likely, mpi::by_ucx(sides, release, Way::UcxTcp), end));
     }
     candidates.push(line(Way::Tcp, Sure::Likely, mpi::by_tcp(sides, release), Vec::new()));

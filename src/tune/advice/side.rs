@@ -252,13 +252,12 @@ fn variables(fabric: &Fabric, guest: &TargetId) -> BTreeMap<String, String> {
 }
 
 fn receive_queue(fabric: &Fabric, guest: &TargetId) -> Option<(String, Option<u64>)> {
-    let all = fabric.of_kind(guest, Entity::MpiParameter(Text::new("")));
-    all.filter_map(|entity| {
+    let mut all = fabric.of_kind(guest, Entity::MpiParameter(Text::new("")));
+    all.find_map(|entity| {
         let Entity::MpiParameter(name) = entity else { return None };
         let value = fabric.text(&EntityId::new(guest, entity.clone()), Attribute::SettingValue)?;
         ucx::is_receive_queue(name.as_str()).then(|| (name.as_str().to_owned(), value.trim().parse().ok()))
     })
-    .next()
 }
 
 fn nodes(fabric: &Fabric, guest: &TargetId) -> Vec<Node> {

@@ -81,8 +81,8 @@ fn commands(text: &str) -> Vec<(u32, String)> {
             open = Some((begin, rest.trim_end().to_owned()));
             continue;
         }
-        if let Some(rest) = whole.strip_suffix(';') {
-            whole = rest.to_owned();
+        if whole.ends_with(';') {
+            whole.pop();
         }
         if !whole.is_empty() {
             found.push((begin, whole));
@@ -238,13 +238,14 @@ fn of_slurm(reader: &mut Reader<'_>, words: &[String]) {
         if !word.starts_with('-') {
             return;
         }
-        let (option, value, count) = match word.split_once('=') {
-            Some((option, value)) => (option, value, 1),
-            None => {
-                let behind = words.get(at + 1).map_or("", String::as_str);
-                let flags = ["--exclusive", "--label", "-l", "--verbose", "-v", "--overlap", "--pty", "-K"];
-                if flags.contains(&word) || behind.starts_with('-') { (word, "", 1) } else { (word, behind, 2) }
-            }
+        let behind = words.get(at + 1).map_or("", String::as_str);
+        let flags = ["--exclusive", "--label", "-l", "--verbose", "-v", "--overlap", "--pty", "-K"];
+        let (option, value, count) = if let Some((option, value)) = word.split_once('=') {
+            (option, value, 1)
+        } else if flags.contains(&word) || behind.starts_with('-') {
+            (word, "", 1)
+        } else {
+            (word, behind, 2)
         };
         let written = words[at..words.len().min(at + count)].join(" ");
         reader.tell(How::Slurm, option.trim_start_matches('-'), value, &written);

@@ -7,7 +7,7 @@ pub mod used;
 
 use std::net::IpAddr;
 
-use crate::tune::advice::{Adapter, Form, Item, Job, Layer, Side, Sure, Way, holds};
+use crate::tune::advice::{Form, Item, Job, Layer, Side, Sure, Way, holds};
 
 /// Launchers of MPI.
 pub const LAUNCHERS: [&str; 5] = ["mpirun", "mpiexec", "orterun", "prterun", "srun"];
@@ -87,15 +87,13 @@ pub fn start(sides: &[Side], job: &Job) -> Vec<Item> {
     let mut items = Vec::new();
     let count = sides.len().max(1);
     let most = sides.iter().filter_map(|side| side.processors).min();
-    match &job.hostfile {
-        Some((file, slots)) => {
-            let ranks = if *slots == 0 { count as u64 } else { *slots };
-            let reason = "as many ranks as the file of hosts gives slots";
-            items.push(item(Form::Option, "-np", &ranks.to_string(), reason, orterun, Sure::Proved));
-            items.push(item(Form::Option, "--hostfile", file, "the hosts and their slots", orterun, Sure::Proved));
-        }
-        None => {
-            let more = most.map_or_else(
+    if let Some((file, slots)) = &job.hostfile {
+        let ranks = if *slots == 0 { count as u64 } else { *slots };
+        let reason = "as many ranks as the file of hosts gives slots";
+        items.push(item(Form::Option, "-np", &ranks.to_string(), reason, orterun, Sure::Proved));
+        items.push(item(Form::Option, "--hostfile", file, "the hosts and their slots", orterun, Sure::Proved));
+    } else {
+        let more = most.map_or_else(
                 || "for more, give -np and the numbers behind the hosts and in ppr:N:node".to_owned(),
                 |most| {
                     format!(
@@ -104,16 +102,15 @@ pub fn start(sides: &[Side], job: &Job) -> Vec<Item> {
                     )
                 },
             );
-            let reason = format!("one rank on each guest to begin with; {more}");
-            items.push(item(Form::Option, "-np", &count.to_string(), &reason, orterun, Sure::Proved));
-            let hosts: Vec<String> = sides.iter().map(|side| format!("{}:1", side.name())).collect();
-            let reason = "the guests by the names that they call themselves, each with its slots: one without would be given as many as it \
+        let reason = format!("one rank on each guest to begin with; {more}");
+        items.push(item(Form::Option, "-np", &count.to_string(), &reason, orterun, Sure::Proved));
+        let hosts: Vec<String> = sides.iter().map(|side| format!("{}:1", side.name())).collect();
+        let reason = "the guests by the names that they call themselves, each with its slots: one without would be given as many as it \
                           has cores";
-            items.push(
-                item(Form::Option, "--host", &hosts.join(","), reason, orterun, Sure::Likely)
-                    .decided_by("ssh from the first guest to each of these names works without a question".to_owned()),
-            );
-        }
+        items.push(
+            item(Form::Option, "--host", &hosts.join(","), reason, orterun, Sure::Likely)
+                .decided_by("ssh from the first guest to each of these names works without a question".to_owned()),
+        );
     }
     if sides.first().is_some_and(|side| side.is_root) {
         let reason =
@@ -248,11 +245,6 @@ pub fn netdevs(sides: &[Side]) -> Option<String> {
         }
     }
     (!names.is_empty()).then(|| names.join(","))
-}
-
-/// True if a guest's RDMA runs in software, where nothing is gained by it.
-pub fn is_software(sides: &[Side]) -> bool {
-    sides.iter().any(|side| side.port(sides).is_some_and(|port| port.adapter == Adapter::Software))
 }
 
 fn listed(names: &[&str]) -> String {

@@ -114,6 +114,7 @@ impl Used {
     }
 
     /// Adds the connected queue pairs in RTS of user processes on these guests. `is_of_job` says which commands are those of ranks.
+    #[must_use]
     pub fn with_queue_pairs(mut self, fabric: &Fabric, guests: &[TargetId], is_of_job: impl Fn(&str) -> bool) -> Self {
         for guest in guests {
             let hostname = fabric.text(&EntityId::new(guest, Entity::Guest), Attribute::Hostname);
@@ -140,6 +141,7 @@ impl Used {
     }
 
     /// The same from what `rdma res show qp` printed on one node.
+    #[must_use]
     pub fn with_listed(mut self, node: &str, listed: &str, is_of_job: impl Fn(&str) -> bool) -> Self {
         for line in listed.lines() {
             let words: Vec<&str> = line.split_whitespace().collect();

@@ -90,7 +90,7 @@ pub fn is_receive_queue(name: &str) -> bool {
 ///
 /// Source: rdma-core `providers/vmw_pvrdma/qp.c`, Linux `pvrdma_srq.c`. `None` if the device offers too little.
 pub fn depth_within(most: u64) -> Option<u64> {
-    let largest = if most == 0 { 0 } else { 1 << (63 - most.leading_zeros()) };
+    let largest = if most == 0 { 0 } else { 1 << most.ilog2() };
     let depth: u64 = largest;
     depth.checked_sub(1).filter(|depth| *depth >= LEAST_DEPTH).map(|depth| depth.min(DEFAULT_DEPTH))
 }
@@ -198,27 +198,27 @@ pub fn over_rdma(sides: &[Side]) -> Option<Choice> {
     let any = |adapter| ports.iter().any(|port| port.adapter == adapter);
     let listed = |transport| sides.iter().all(|side| side.has_transport(transport) != Some(false));
     let mut sure = Sure::Likely;
-    let mut transports = "rc_v,ud_v,sm,self".to_owned();
+    let mut transports = "rc_v,ud_v,sm,self";
     let mut reason = format!(
-        "both ends have {}: rc_v is reliable connection by plain verbs, ud_v is what it is agreed on with, sm and self are for \
+        "the guests have {}: rc_v is reliable connection by plain verbs, ud_v is what it is agreed on with, sm and self are for \
          ranks of one guest",
         first.adapter.words()
     );
     let mut decide = "ucx_info -d lists them for the adapter; a trial shows that they run".to_owned();
     if all(Adapter::Mlx5) {
         let dc = if listed("dc_mlx5") { "; dc_x instead of rc_x saves queue pairs with very many ranks" } else { "" };
-        transports = if listed("rc_mlx5") { "rc_x,ud_x,sm,self" } else { "rc_v,ud_v,sm,self" }.to_owned();
+        transports = if listed("rc_mlx5") { "rc_x,ud_x,sm,self" } else { "rc_v,ud_v,sm,self" };
         reason = format!(
-            "both ends have an mlx5 adapter, which UCX drives without the verbs library: rc_x is the fastest way{dc}"
+            "the guests have an mlx5 adapter, which UCX drives without the verbs library: rc_x is the fastest way{dc}"
         );
         sure = Sure::Proved;
     } else if any(Adapter::Pvrdma) {
         let queues = queues(sides, &mut items);
         if queues.contains(&Queue::OnlyUd) {
-            transports = "ud_v,sm,self".to_owned();
-            reason = "RC of UCX needs a shared receive queue, and a device has none (max_srq is 0) or only shorter ones than it can \
-                      work with: only ud_v is left"
-                .to_owned();
+            transports = "ud_v,sm,self";
+            let only = "RC of UCX needs a shared receive queue, and a device has none (max_srq is 0) or only shorter ones than it can \
+                      work with: only ud_v is left";
+            only.clone_into(&mut reason);
             sure = Sure::Proved;
         } else if queues.contains(&Queue::Unknown) {
             sure = Sure::Possible;
@@ -235,11 +235,12 @@ pub fn over_rdma(sides: &[Side]) -> Option<Choice> {
         }
     } else if any(Adapter::Software) {
         sure = Sure::Possible;
-        reason = "soft-RoCE has what plain verbs need. On guests with soft-RoCE the wire-up of UCX 1.13 over UD was seen to end with \
-                  \"UD endpoint ... unhandled timeout error\" although datagrams arrive: only a trial tells whether it runs"
-            .to_owned();
+        let seen = "soft-RoCE has what plain verbs need. On guests with soft-RoCE the wire-up of UCX 1.13 over UD was seen to end with \
+                  \"UD endpoint ... unhandled timeout error\" although datagrams arrive: only a trial tells whether it runs";
+        seen.clone_into(&mut reason);
         "a trial: rdmascope tune --trial, or the line itself".clone_into(&mut decide);
     }
+    let mut transports = transports.to_owned();
     if sides.iter().all(|side| side.has_transport("cuda_copy") == Some(true)) {
         transports.push_str(",cuda_copy,cuda_ipc");
     }
@@ -254,26 +255,15 @@ pub fn over_rdma(sides: &[Side]) -> Option<Choice> {
     Some(Choice { transports, sure, items })
 }
 
-/// What UCX is asked for where it goes over TCP: the interface under the RDMA ports, which leads to the others.
-pub fn over_tcp(sides: &[Side], netdevs: Option<&str>) -> Vec<Item> {
-    let mut items = vec![item(
-        "UCX_TLS",
-        "tcp,sm,self",
-        "no RDMA: UCX over TCP, and shared memory between ranks of one guest".to_owned(),
-        CONTEXT_SOURCE,
-        Sure::Likely,
-    )];
-    match netdevs {
-        Some(names) => items.push(item(
-            "UCX_NET_DEVICES",
-            names,
-            "the interfaces that lead to the other guests; without it UCX may take a bridge of containers, whose address is the same \
-             on every node"
-                .to_owned(),
-            "UCX issue 9383",
-            Sure::Likely,
-        )),
-        None => debug_assert!(!sides.is_empty() || netdevs.is_none()),
+/// What UCX is asked for where it goes over TCP: the interfaces that lead to the others, where they are known.
+pub fn over_tcp(netdevs: Option<&str>) -> Vec<Item> {
+    let reason = "no RDMA: UCX over TCP, and shared memory between ranks of one guest".to_owned();
+    let mut items = vec![item("UCX_TLS", "tcp,sm,self", reason, CONTEXT_SOURCE, Sure::Likely)];
+    if let Some(names) = netdevs {
+        let reason = "the interfaces that lead to the other guests; without it UCX may take a bridge of containers, whose address is the \
+                      same on every node"
+            .to_owned();
+        items.push(item("UCX_NET_DEVICES", names, reason, "UCX issue 9383", Sure::Likely));
     }
     items
 }

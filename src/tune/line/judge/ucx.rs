@@ -153,7 +153,7 @@ impl Seen<'_> {
             let given = self.items.iter().any(|given| ucx::is_receive_queue(&given.name));
             if !given {
                 return Said::new(Verdict::Better, reason, "Linux pvrdma_srq.c; UCX src/uct/ib/rc/verbs")
-                    .instead(format!("{} beside it", instead));
+                    .instead(format!("{instead} beside it"));
             }
         }
         if rc && self.only_ud().is_some() {
@@ -196,11 +196,11 @@ impl Seen<'_> {
         let Ok(depth) = value.trim().parse::<u64>() else {
             return Said::new(Verdict::WrongName, format!("{value} is no number of requests"), source);
         };
-        if let Some((side, _)) = self.sides.iter().find_map(|side| {
+        let other = self.sides.iter().find_map(|side| {
             let (known, _) = side.receive_queue.as_ref()?;
-            (known != name).then_some((side, ()))
-        }) {
-            let known = side.receive_queue.as_ref().map_or("", |(name, _)| name.as_str());
+            (known != name).then_some((side, known))
+        });
+        if let Some((side, known)) = other {
             let reason = format!("UCX of {} calls it {known}", side.guest);
             return Said::new(Verdict::WrongName, reason, source).instead(format!("{known}={value}"));
         }
@@ -256,7 +256,7 @@ impl Seen<'_> {
                 side.ports.iter().any(|port| port.name() == **name)
                     || side.interfaces.iter().any(|(other, _)| other == *name)
             };
-            if !names.iter().any(|name| exists(&name)) {
+            if !names.iter().any(exists) {
                 let there: Vec<String> = side.ports.iter().map(crate::tune::advice::Port::name).collect();
                 let renamed = if self.any(Adapter::Pvrdma) {
                     "; a PVRDMA device is called vmw_pvrdma0 or rocep..., never mlx5_0 or pvr0"

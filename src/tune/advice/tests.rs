@@ -82,9 +82,9 @@ fn what_follows_from_the_limits_of_shared_receive_queues() {
     // The shortest of both ends counts, and the name is that of this UCX.
     let mut sides = with(Some(10), Some(1024));
     sides[1].ports[0].shared_requests = Some(600);
-    sides
-        .iter_mut()
-        .for_each(|side| side.receive_queue = Some(("UCX_RC_VERBS_NEW_RX_QUEUE_LEN".to_owned(), Some(4095))));
+    for side in &mut sides {
+        side.receive_queue = Some(("UCX_RC_VERBS_NEW_RX_QUEUE_LEN".to_owned(), Some(4095)));
+    }
     assert!(line(&sides).contains("-x UCX_RC_VERBS_NEW_RX_QUEUE_LEN=511"), "{}", line(&sides));
 }
 
@@ -116,7 +116,9 @@ fn guests_that_differ() {
 #[test]
 fn without_rdma_it_is_tcp_over_the_network_that_is_shared() {
     let mut sides = pair(Adapter::Pvrdma, "rocep11s0f1");
-    sides.iter_mut().for_each(|side| side.ports.clear());
+    for side in &mut sides {
+        side.ports.clear();
+    }
     let advice = advice(&sides);
     assert_eq!(advice.candidates.iter().map(|one| one.way).collect::<Vec<_>>(), [Way::UcxTcp, Way::Tcp]);
     let ucx = advice.candidates[0].words().join(" ");
@@ -135,7 +137,9 @@ fn release_five_binds_in_its_own_words() {
         side.ports[0].node = Some(Some(1));
     }
     assert!(line(&sides).contains("--cpu-set 2,3"), "{}", line(&sides));
-    sides.iter_mut().for_each(|side| side.open_mpi = Some("5.0.3".to_owned()));
+    for side in &mut sides {
+        side.open_mpi = Some("5.0.3".to_owned());
+    }
     let five = line(&sides);
     assert!(five.contains("--map-by pe-list=2,3:ordered") && !five.contains("--cpu-set"), "{five}");
     assert!(advice(&sides).candidates.last().expect("tcp").words().join(" ").contains("tcp,self,sm"));
@@ -166,7 +170,9 @@ fn the_host_says_where_the_adapter_really_is() {
 fn nccl_never_gets_gpudirect_on_pvrdma() {
     let with = |adapter, device| {
         let mut sides = pair(adapter, device);
-        sides.iter_mut().for_each(|side| side.gpus = 1);
+        for side in &mut sides {
+            side.gpus = 1;
+        }
         advice(&sides).items.into_iter().filter(|item| item.layer == Layer::Nccl).collect::<Vec<_>>()
     };
     let items = with(Adapter::Pvrdma, "rocep11s0f1");
@@ -202,7 +208,9 @@ fn limits_and_huge_pages_with_what_they_are_now() {
 fn every_item_says_why_and_where_that_is_written() {
     for adapter in [Adapter::Pvrdma, Adapter::Mlx5, Adapter::Other, Adapter::Software, Adapter::Unclear] {
         let mut sides = pair(adapter, "rdma0");
-        sides.iter_mut().for_each(|side| side.gpus = 2);
+        for side in &mut sides {
+            side.gpus = 2;
+        }
         let advice = advice(&sides);
         for item in advice.candidates.iter().flat_map(|candidate| &candidate.items).chain(&advice.items) {
             assert!(!item.reason.is_empty() && !item.source.is_empty() && !item.name.is_empty(), "{item:?}");

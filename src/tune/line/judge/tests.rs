@@ -152,7 +152,9 @@ fn the_same_things_elsewhere() {
 #[test]
 fn release_five_has_other_words() {
     let mut sides = pvrdma();
-    sides.iter_mut().for_each(|side| side.open_mpi = Some("5.0.3".to_owned()));
+    for side in &mut sides {
+        side.open_mpi = Some("5.0.3".to_owned());
+    }
     for (text, expected) in [
         ("mpirun --cpu-set 0,1 ./a", Verdict::Better),
         ("mpirun --report-bindings ./a", Verdict::Better),

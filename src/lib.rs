@@ -7,7 +7,7 @@
 //! | 1 | [`fabric`] | what exists: guests, RDMA devices, ports, queue pairs, readings, observations, series |
 //! | 2 | [`probe`] | how each fact is learned: what to read on a target, and the pure parser of what came back |
 //! | 3 | [`config`] | settings, the inventory and OpenSSH's own settings, from text |
-//! | 4 | [`tune`] | comparisons, baselines, command lines for a pair |
+//! | 4 | [`tune`] | which command line suits given guests, what an existing one does, what was measured and how it compares |
 //! | 5 | [`diagnose`] | what is wrong and how that is known: rules, judgement of pasted text, the join of targets |
 //! | 6 | [`app`] | the console without a terminal: model, messages, update, effects, actions |
 //! | 7 | [`collect`] | the pollers and their transports (SSH, local) |

@@ -20,6 +20,8 @@ mod remedies;
 mod tools;
 #[path = "soft_roce/troubles.rs"]
 mod troubles;
+#[path = "soft_roce/tune.rs"]
+mod tune;
 
 use std::time::Duration;
 

@@ -174,6 +174,8 @@ pub enum Command {
         #[command(subcommand)]
         command: BaselineCommand,
     },
+    /// Propose the MPI command line and environment for given guests, and judge an existing one
+    Tune(TuneArguments),
     /// Show a recording in the console, with its time in your hands
     Replay {
         /// What `--record` wrote.
@@ -346,6 +348,29 @@ pub enum BaselineCommand {
     },
 }
 
+/// What `tune` takes.
+#[derive(Clone, Debug, Default, Args)]
+pub struct TuneArguments {
+    /// The guests of the job, two or more; the first one starts it.
+    #[arg(value_name = "GUEST", required_unless_present = "hostfile")]
+    pub guests: Vec<String>,
+    /// Take the guests from an MPI file of hosts; `-` is standard input.
+    #[arg(long, value_name = "FILE", conflicts_with = "guests")]
+    pub hostfile: Option<PathBuf>,
+    /// Judge the command line, script or environment in this file, too; `-` is standard input.
+    #[arg(long, value_name = "FILE")]
+    pub line: Option<PathBuf>,
+    /// Run two ranks of a tiny installed program with the proposed line, and with the next one if that fails.
+    #[arg(long, conflicts_with = "scenario")]
+    pub trial: bool,
+    /// Do not ask.
+    #[arg(long, requires = "trial")]
+    pub yes: bool,
+    /// Look at the embedded lab in this scenario; guests are its machines then.
+    #[arg(long, value_name = "NAME")]
+    pub scenario: Option<String>,
+}
+
 /// What to do with the configuration.
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub enum ConfigCommand {
@@ -358,7 +383,7 @@ pub enum ConfigCommand {
 }
 
 /// Commands of the contract that are not built yet.
-const NOT_BUILT: [&str; 2] = ["bench", "tune"];
+const NOT_BUILT: [&str; 1] = ["bench"];
 
 /// Reads the words of the command line. Help and version come as an error of their own kind, as clap has it.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {

@@ -44,6 +44,11 @@ impl Subject {
         self.lab.is_some()
     }
 
+    /// All machines of the lab, where the targets are in one.
+    pub fn machines(&self) -> Result<Option<Vec<Target>>, Failure> {
+        self.lab.as_ref().map(|(lab, _)| chosen(lab, &[])).transpose()
+    }
+
     /// How each target is reached, in their order.
     pub fn plans(&self) -> Vec<TargetPlan> {
         let targets = &self.session.targets;

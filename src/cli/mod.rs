@@ -6,6 +6,7 @@ pub mod check;
 pub mod checks;
 pub mod collector;
 pub mod config;
+mod consent;
 pub mod console;
 pub mod demo;
 pub mod diff;
@@ -23,6 +24,7 @@ pub mod replay;
 pub mod snapshot;
 mod text;
 pub mod themes;
+pub mod tune;
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -266,6 +268,7 @@ fn dispatch(arguments: &Arguments) -> Result<Exit, Failure> {
         Some(Command::Config { command: ConfigCommand::Init }) => config::init(global),
         Some(Command::Config { command: ConfigCommand::Show }) => config::show(global),
         Some(Command::Config { command: ConfigCommand::Path }) => config::path(global),
+        Some(Command::Tune(tune)) => tune::run(global, tune),
         Some(Command::Keys) => keys::run(global),
         Some(Command::Themes) => themes::run(global),
         Some(Command::Completions { shell }) => generate::completions(*shell),

@@ -19,5 +19,6 @@ pub mod myth;
 pub mod path;
 pub mod qualify;
 pub mod remedy;
+pub mod sides;
 pub mod since;
 pub mod wizard;

@@ -16,6 +16,7 @@ pub mod rules;
 pub mod run;
 pub mod settings;
 pub mod targets;
+pub mod trial;
 pub mod vmx_file;
 
 pub use again::CLOCK;

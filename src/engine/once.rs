@@ -91,7 +91,7 @@ pub fn collect_once(targets: Vec<TargetPlan>, options: &Options) -> io::Result<O
 }
 
 /// Waits for a signal that ends the program; its number.
-fn interrupted() -> io::Result<impl Future<Output = i32>> {
+pub(super) fn interrupted() -> io::Result<impl Future<Output = i32>> {
     let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
     let mut signals = Vec::new();
     for kind in kinds {

@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
 
 use super::super::args::Format;
+pub(super) use super::super::consent::Consent;
+use super::super::consent::ask;
 use super::super::{Failure, output};
 use super::report::{Change, Fixed};
 use crate::config::Defect;
@@ -14,27 +15,6 @@ use crate::engine::vmx_file;
 use crate::fabric::Timestamp;
 use crate::fabric::text::clean_line;
 use crate::probe::vmx::{Assignment, Dictionary, edited};
-
-/// How changes are allowed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Consent {
-    /// `--yes`: all of them.
-    Given,
-    /// Each file is asked for at the terminal.
-    Ask,
-    /// There is nobody to ask.
-    Nobody,
-}
-
-impl Consent {
-    pub(super) fn of(yes: bool) -> Self {
-        match (yes, io::stdin().is_terminal() && io::stderr().is_terminal()) {
-            (true, _) => Self::Given,
-            (false, true) => Self::Ask,
-            (false, false) => Self::Nobody,
-        }
-    }
-}
 
 /// The changes that the findings propose; of two for one key that of the graver finding. A name that the file assigns twice
 /// with different values is left alone: which of them was meant is for a person to say.
@@ -95,7 +75,7 @@ pub(super) fn fix(
     match consent {
         Consent::Given => {}
         Consent::Ask => {
-            if !ask(path) {
+            if !ask(&format!("Write this to {}?", clean_line(&path.display().to_string()))) {
                 return refused(told, "you did not want it".to_owned());
             }
         }
@@ -134,15 +114,4 @@ fn difference(path: &Path, before: &Dictionary, after: &Dictionary, changes: &[A
         let _ = writeln!(text, "  {sign} {at:>4}  {line}");
     }
     text
-}
-
-/// Asks at the terminal; anything but a clear yes is no.
-fn ask(path: &Path) -> bool {
-    let mut stderr = io::stderr().lock();
-    let asked = write!(stderr, "Write this to {}? [y/N] ", clean_line(&path.display().to_string()));
-    let mut answer = String::new();
-    if asked.and_then(|()| stderr.flush()).is_err() || io::stdin().lock().read_line(&mut answer).is_err() {
-        return false;
-    }
-    matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }

@@ -3,6 +3,7 @@
 
 use super::said::option;
 use super::{Myth, Verdict};
+use crate::tune::{mpi, ucx};
 
 /// All of them.
 pub(super) static MYTHS: &[Myth] = &[
@@ -166,9 +167,8 @@ pub(super) static MYTHS: &[Myth] = &[
         id: "mpi.myth-rc-x-on-pvrdma",
         verdict: Verdict::WrongValue,
         claim: "UCX_TLS=rc_x or dc_x on PVRDMA",
-        truth: "Both are transports of mlx5 adapters, which a PVRDMA adapter is not: the job ends with \"transport is not available\". \
-                There are rc_v and ud_v: UCX_TLS=rc_v,ud_v,sm,self.",
-        source: "UCX docs/source/faq.md",
+        truth: ucx::MLX5_ONLY,
+        source: ucx::MLX5_SOURCE,
         weak: false,
         needs: &["ucx_tls"],
         says: |said| {
@@ -182,9 +182,8 @@ pub(super) static MYTHS: &[Myth] = &[
         id: "mpi.myth-btl-without-self",
         verdict: Verdict::Opposite,
         claim: "`--mca btl ^tcp,self` switches TCP off and so forces RDMA",
-        truth: "The ^ takes out all that follows, self too, which a rank needs to reach itself: the job ends. With pml ucx no BTL \
-                carries messages at all.",
-        source: "Open MPI README; open-mpi/ompi issue 9838",
+        truth: mpi::BTL_WITHOUT_SELF,
+        source: mpi::BTL_SOURCE,
         weak: false,
         needs: &["tcp"],
         says: |said| {
@@ -200,8 +199,8 @@ pub(super) static MYTHS: &[Myth] = &[
         id: "mpi.myth-bcopy-thresh",
         verdict: Verdict::Opposite,
         claim: "UCX_BCOPY_THRESH=0 switches buffered copies off",
-        truth: "It is the size from which they are used: 0 means always. Where zero copy begins is UCX_ZCOPY_THRESH.",
-        source: "UCX src/ucp/core/ucp_context.c",
+        truth: ucx::BCOPY_ZERO,
+        source: ucx::CONTEXT_SOURCE,
         weak: false,
         needs: &["ucx_bcopy_thresh"],
         says: |said| {

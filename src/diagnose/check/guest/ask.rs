@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use crate::diagnose::check::{DeviceKind, Judged, Lack, Port, Reached, Scene};
 use crate::diagnose::remedy::{Cure, Step};
 use crate::fabric::{Attribute, Entity, EntityId, Gid, GidType, PortState, State, TargetId, Text, Value};
+pub use crate::tune::advice::holds;
 
 /// RDMA ports of all guests.
 pub fn ports(scene: &Scene<'_>) -> Vec<Port> {
@@ -102,17 +103,6 @@ pub fn addresses(scene: &Scene<'_>, netdev: &EntityId) -> Vec<(IpAddr, u8)> {
             IpAddr::V6(address) => !address.is_unicast_link_local() && !address.is_loopback(),
         })
         .collect()
-}
-
-/// True if an address lies in the network of another one.
-pub fn holds((network, length): (IpAddr, u8), address: IpAddr) -> bool {
-    let bits = |address: IpAddr| match address {
-        IpAddr::V4(address) => (u128::from(u32::from(address)) << 96, 32),
-        IpAddr::V6(address) => (u128::from(address), 128),
-    };
-    let ((one, width), (other, other_width)) = (bits(network), bits(address));
-    let mask = u128::MAX.checked_shl(128 - u32::from(length.min(width))).unwrap_or(0);
-    width == other_width && one & mask == other & mask
 }
 
 /// One filled entry of a GID table.

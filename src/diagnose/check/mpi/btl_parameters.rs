@@ -5,6 +5,7 @@ use super::same::numbers;
 use crate::diagnose::check::{Check, Judged, Lack, Scene, Source};
 use crate::diagnose::finding::Confidence;
 use crate::fabric::{Attribute, TargetId};
+use crate::tune::mpi::leaves_self_out;
 
 /// Parameters for BTLs do what they seem to.
 pub const CHECK: Check = Check {
@@ -51,7 +52,7 @@ fn of_guest(scene: &Scene<'_>, guest: &TargetId) -> Vec<Judged> {
 fn of_list(scene: &Scene<'_>, guest: &TargetId, setting: &Setting<'_>) -> Judged {
     let excludes = setting.value.starts_with('^');
     let words: Vec<&str> = setting.words().iter().map(|word| word.trim_start_matches('^')).collect();
-    let self_is_out = words.contains(&"self") == excludes;
+    let self_is_out = leaves_self_out(setting.value);
     let pml = parameter(scene, guest, "pml");
     let by_ucx = pml.is_some_and(|pml| pml.words() == ["ucx"]);
     let written = &setting.written;

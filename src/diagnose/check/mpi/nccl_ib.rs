@@ -4,6 +4,7 @@ use super::jobs::{Setting, ground, hardware_ports, is_active, no_environment, se
 use crate::diagnose::check::{Check, DeviceKind, Judged, Lack, Scene, Source};
 use crate::diagnose::finding::{Confidence, Status};
 use crate::fabric::{Attribute, Entity, EntityId, GidType, TargetId, Text, Value};
+use crate::tune::nccl::takes;
 
 /// NCCL's variables lead to the RDMA adapter.
 pub const CHECK: Check = Check {
@@ -48,16 +49,6 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
             found.map(reach).collect()
         })
         .collect()
-}
-
-/// True if a list of NCCL takes a name: beginnings count, unless the list begins with `=`; `^` turns it round.
-fn takes(list: &str, name: &str) -> bool {
-    let (turned, rest) = list.strip_prefix('^').map_or((false, list), |rest| (true, rest));
-    let (exact, rest) = rest.strip_prefix('=').map_or((false, rest), |rest| (true, rest));
-    let words =
-        rest.split(',').map(|word| word.split(':').next().unwrap_or(word).trim()).filter(|word| !word.is_empty());
-    let mut matching = words.filter(|word| if exact { *word == name } else { name.starts_with(*word) });
-    matching.next().is_some() != turned
 }
 
 fn warn(guest: &TargetId, setting: &Setting<'_>, title: String, cause: String, better: &str) -> Judged {

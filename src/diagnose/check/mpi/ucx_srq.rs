@@ -7,6 +7,7 @@ use crate::diagnose::finding::Confidence;
 use crate::diagnose::remedy::Cure;
 use crate::fabric::{Attribute, Entity, EntityId, TargetId, Text};
 use crate::probe::linux::mpi::RECEIVE_QUEUE;
+use crate::tune::ucx::depth_within;
 
 /// UCX's receive queue fits the PVRDMA device.
 pub const CHECK: Check = Check {
@@ -92,12 +93,22 @@ fn judged(scene: &Scene<'_>, guest: &TargetId, port: &Port) -> Judged {
             decide,
         );
     };
-    if depth <= most {
+    // As the provider of the device rounds it before the driver looks.
+    if depth.checked_next_power_of_two().is_some_and(|rounded| rounded <= most) {
         return Judged::pass(&port.device, format!("{guest}: UCX asks {name} for {depth} of {most} requests"));
     }
+    let Some(fitting) = depth_within(most) else {
+        return fail(
+            port,
+            format!("{guest}: {name} offers shared receive queues of {most} requests only, and UCX may use RC"),
+            "RC of UCX cannot work with so short a queue; only UD is left".to_owned(),
+        )
+        .shown(&port.device, Attribute::MaxSharedRequests, format!("max_srq_wr is {most}"))
+        .cured_by(only_ud().verified_by(&["mpi.ucx-srq"]));
+    };
     let shorter: Cure = match variable(scene, guest, RECEIVE_QUEUE) {
-        Some(setting) => set_anew(guest, &setting, &most.to_string()),
-        None => set_first(guest, RECEIVE_QUEUE, &most.to_string()),
+        Some(setting) => set_anew(guest, &setting, &fitting.to_string()),
+        None => set_first(guest, RECEIVE_QUEUE, &fitting.to_string()),
     };
     fail(
         port,

@@ -6,6 +6,7 @@ use crate::diagnose::check::{Check, DeviceKind, Judged, Scene, Source};
 use crate::diagnose::finding::Confidence;
 use crate::diagnose::join::Basis;
 use crate::fabric::{Attribute, TargetId};
+use crate::tune::ucx::{Asked, stands_for};
 
 /// `UCX_TLS` names what the adapter can do.
 pub const CHECK: Check = Check {
@@ -21,24 +22,6 @@ pub const CHECK: Check = Check {
     #[cfg(test)]
     samples: tests::SAMPLES,
 };
-
-/// What each name over RDMA stands for. The part behind it brings the wire-up along, where there is one.
-const RDMA: &[(&str, &[&str])] = &[
-    ("ib", &["rc_verbs", "ud_verbs", "rc_mlx5", "ud_mlx5", "dc_mlx5"]),
-    ("rc", &["rc_verbs", "rc_mlx5"]),
-    ("rc_v", &["rc_verbs"]),
-    ("rc_verbs", &["rc_verbs"]),
-    ("rc_x", &["rc_mlx5"]),
-    ("rc_mlx5", &["rc_mlx5"]),
-    ("ud", &["ud_verbs", "ud_mlx5"]),
-    ("ud_v", &["ud_verbs"]),
-    ("ud_verbs", &["ud_verbs"]),
-    ("ud_x", &["ud_mlx5"]),
-    ("ud_mlx5", &["ud_mlx5"]),
-    ("dc", &["dc_mlx5"]),
-    ("dc_x", &["dc_mlx5"]),
-    ("dc_mlx5", &["dc_mlx5"]),
-];
 
 fn judge(scene: &Scene<'_>) -> Vec<Judged> {
     scene.guests().filter_map(|guest| of_guest(scene, guest)).collect()
@@ -87,14 +70,8 @@ struct Seen<'a> {
 impl Seen<'_> {
     fn judged(&self, exists: &dyn Fn(&str) -> bool) -> Judged {
         let Self { guest, setting, .. } = *self;
-        // `\rc_v` stands for the bare name, `ud_v:aux` for one that only wires up.
-        let names: Vec<&str> = setting
-            .words()
-            .iter()
-            .map(|word| word.trim_start_matches('\\').split(':').next().unwrap_or(word))
-            .collect();
-        let stands_for = |name: &&str| RDMA.iter().find(|(known, _)| known == name).map(|(_, transports)| *transports);
-        let over_rdma: Vec<&str> = names.iter().copied().filter(|name| stands_for(name).is_some()).collect();
+        let asked = Asked::of(setting.value);
+        let over_rdma = &asked.over_rdma;
         let is_there =
             |name: &&str| stands_for(name).is_some_and(|transports| transports.iter().any(|one| exists(one)));
         let missing: Vec<&str> = over_rdma.iter().copied().filter(|name| !is_there(name)).collect();
@@ -133,12 +110,7 @@ impl Seen<'_> {
                 ),
             );
         }
-        // The aliases rc, rc_v and rc_x bring UD for the wire-up along; the bare names do not.
-        let bare = names.iter().any(|name| matches!(*name, "rc_verbs" | "rc_mlx5"));
-        let wires_up = |name: &&str| {
-            matches!(*name, "ib" | "rc" | "rc_v" | "rc_x" | "tcp") || name.starts_with("ud") || name.starts_with("dc")
-        };
-        if bare && !names.iter().any(wires_up) {
+        if asked.lacks_wire_up {
             return self.warn(
                 format!("{guest}: {} lacks a transport for the wire-up", setting.written),
                 "RC connects from queue pair to queue pair and needs UD to agree on it; with rc_verbs or rc_mlx5 alone UCX says \

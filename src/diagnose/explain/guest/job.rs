@@ -6,12 +6,11 @@ use std::net::IpAddr;
 use super::{Output, number, text};
 use crate::diagnose::explain::Explained;
 use crate::diagnose::finding::{Confidence, Finding, Status};
+use crate::tune::mpi::{LAUNCHERS, is_of_openib, is_only_tcp};
+use crate::tune::ucx;
 
 /// No longer line is taken for a command.
 const LONGEST: usize = 4096;
-
-/// Launchers of MPI.
-const LAUNCHERS: [&str; 5] = ["mpirun", "mpiexec", "orterun", "prterun", "srun"];
 
 /// How the variables begin that are told.
 const VARIABLES: [&str; 3] = ["UCX_", "NCCL_", "OMPI_MCA_"];
@@ -195,18 +194,11 @@ impl Asked<'_, '_> {
 
     /// The list of UCX's transports. `^` names what is left out, which says nothing of what is left.
     fn transports(&mut self, value: &str) {
-        if value.starts_with('^') || value == "all" {
+        let asked = ucx::Asked::of(value);
+        if asked.is_open {
             return;
         }
-        let names: Vec<&str> =
-            value.split(',').map(|name| name.trim_start_matches('\\').split(':').next().unwrap_or(name)).collect();
-        let over_rdma = |name: &&&str| {
-            matches!(**name, "ib" | "rc" | "ud" | "dc" | "all")
-                || ["rc_", "ud_", "dc_"].iter().any(|begin| name.starts_with(begin))
-        };
-        let of_mlx5 = |name: &&&str| **name == "dc" || name.ends_with("_x") || name.ends_with("_mlx5");
-        let rdma: Vec<&str> = names.iter().filter(over_rdma).copied().collect();
-        let mlx5: Vec<&str> = rdma.iter().filter(of_mlx5).copied().collect();
+        let (rdma, mlx5) = (&asked.over_rdma, &asked.of_mlx5);
         if rdma.is_empty() {
             let found = self.finds(
                 "mpi.ucx-tls",
@@ -231,18 +223,14 @@ impl Asked<'_, '_> {
             let title = "UCX_TLS names only transports of mlx5";
             let found = self.finds("mpi.ucx-tls", Status::Info, Confidence::Possible, "UCX_TLS", title, &cause);
             self.explained.finding(found.decided_by("ucx_info -d on the guest: the transports that exist there"));
-        } else if rdma.iter().any(|name| matches!(*name, "rc_verbs" | "rc_mlx5"))
-            && !rdma.iter().any(|name| !matches!(*name, "rc_verbs" | "rc_mlx5"))
-            && !names.contains(&"tcp")
-        {
+        } else if asked.lacks_wire_up {
             let found = self.finds(
                 "mpi.ucx-tls",
                 Status::Warn,
                 Confidence::Likely,
                 "UCX_TLS",
                 "UCX_TLS lacks a transport for the wire-up",
-                "RC connects from queue pair to queue pair and needs UD to agree on it; with the bare names alone UCX says \"no \
-                 auxiliary transport\" and the job ends. The aliases rc and rc_v bring it along.",
+                &format!("{}.", ucx::WIRE_UP),
             );
             self.explained.finding(found);
         }
@@ -250,10 +238,7 @@ impl Asked<'_, '_> {
 
     /// UCX's devices: those of RDMA have a port behind their names.
     fn devices(&mut self, value: &str) {
-        let of_rdma = |name: &str| {
-            ["mlx5_", "mlx4_", "rocep", "vmw_pvrdma", "ibp", "rxe"].iter().any(|begin| name.starts_with(begin))
-        };
-        for device in value.split(',').filter(|device| of_rdma(device) && !device.contains(':')) {
+        for device in value.split(',').filter(|device| ucx::lacks_port(device)) {
             let cause = format!(
                 "A device of RDMA is named with its port, {device}:1. Without it UCX says \"network device '{device}' is not available\"."
             );
@@ -295,8 +280,7 @@ impl Asked<'_, '_> {
 
     /// A parameter of Open MPI, whichever way it is given.
     fn parameter(&mut self, name: &str, value: &str) {
-        let openib = name == "btl" && !value.starts_with('^') && value.split(',').any(|one| one == "openib");
-        if openib || name.starts_with("btl_openib_") {
+        if is_of_openib(name, value) {
             let found = self.finds(
                 "mpi.btl-parameters",
                 Status::Info,
@@ -316,19 +300,13 @@ impl Asked<'_, '_> {
 
     /// Messages that go over TCP by what is asked for.
     fn over_tcp(&mut self, pml: Option<&str>, btl: Option<&str>) {
-        let only_tcp = |list: &str| {
-            let names: Vec<&str> = list.split(',').collect();
-            !list.starts_with('^')
-                && names.contains(&"tcp")
-                && !names.iter().any(|name| matches!(*name, "openib" | "uct" | "ofi" | "usnic"))
-        };
         let (confidence, cause) = match (pml, btl) {
             (Some("ucx" | "cm"), _) => return,
-            (Some("ob1"), Some(list)) if only_tcp(list) => (
+            (Some("ob1"), Some(list)) if is_only_tcp(list) => (
                 Confidence::Proved,
                 "pml ob1 sends by the BTLs that are listed, and between nodes that is tcp alone: RDMA is not used.",
             ),
-            (_, Some(list)) if only_tcp(list) => (
+            (_, Some(list)) if is_only_tcp(list) => (
                 Confidence::Likely,
                 "The BTLs that are listed reach other nodes by TCP alone. Only where pml ucx is chosen, which does not ask for BTLs, RDMA is used all the same.",
             ),

@@ -27,7 +27,7 @@ pub struct Scene<'a> {
 }
 
 /// Names of all commands, for `command -v` and the like.
-pub const NAMES: [&str; 42] = [
+pub const NAMES: [&str; 43] = [
     "[",
     "cat",
     "date",
@@ -51,6 +51,7 @@ pub const NAMES: [&str; 42] = [
     "lsmod",
     "lspci",
     "modinfo",
+    "mpirun",
     "nproc",
     "numactl",
     "ompi_info",
@@ -119,6 +120,7 @@ pub fn look(scene: &Scene<'_>, argv: &[String]) -> Answer {
         "env" | "printenv" => system::env(scene, words),
         "nvidia-smi" => gpus::smi::nvidia_smi(scene, words).unwrap_or_else(|| not_found(name)),
         "dcgmi" => gpus::smi::dcgmi(scene, words).unwrap_or_else(|| not_found(name)),
+        "mpirun" => mpi::mpirun(scene, words),
         "ompi_info" => mpi::ompi_info(scene, words),
         "ucx_info" => mpi::ucx_info(scene, words),
         "systemctl" => mpi::systemctl(words),

@@ -10,6 +10,7 @@ pub mod gpu;
 pub mod linux;
 mod listing;
 pub mod logs;
+pub mod perftest;
 pub(crate) mod needles;
 pub mod privilege;
 mod rhythm;

@@ -58,13 +58,9 @@ pub struct Pair {
 }
 
 /// Chooses between whom it runs; `device` names one on each side, where somebody does.
-pub fn pair(
-    fabric: &Fabric,
-    server: &TargetId,
-    client: &TargetId,
-    device: [Option<&str>; 2],
-) -> Result<Pair, String> {
-    let found = [Places::of(fabric, server), Places::of(fabric, client)];
+pub fn pair(guests: [(&TargetId, &Fabric); 2], device: [Option<&str>; 2]) -> Result<Pair, String> {
+    let [server, client] = guests.map(|(target, _)| target);
+    let found = guests.map(|(target, fabric)| Places::of(fabric, target));
     let mut usable: Vec<Vec<Place>> = Vec::new();
     for ((target, places), device) in [server, client].into_iter().zip(found).zip(device) {
         let named: Vec<Place> =

@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand, and the exit statuses that scripts rely on.
 
 pub mod args;
+pub mod bench;
 pub mod check;
 pub mod checks;
 pub mod collector;
@@ -257,6 +258,7 @@ fn dispatch(arguments: &Arguments) -> Result<Exit, Failure> {
         Some(Command::Checks) => checks::run(global),
         Some(Command::Diff(diff)) => diff::run(global, diff),
         Some(Command::Lint(lint)) => lint::run(global, lint),
+        Some(Command::Bench(bench)) => bench::run(global, bench),
         Some(Command::Replay { file }) => replay::run(global, file),
         Some(Command::Collector) => collector::run(),
         Some(Command::Explain { files }) => explain::run(global, files),

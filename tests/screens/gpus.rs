@@ -59,7 +59,8 @@ fn layout(model: &mut Model, count: u64) {
     let mut index = "index, uuid, pci.bus_id\n".to_owned();
     for gpu in 0..count {
         let bus = 0x10 + gpu;
-        writeln!(index, "{gpu}, GPU-838f60d9-651f-9166-ea42-f9da674a69{gpu:02x}, 00000000:{bus:02X}:00.0").expect("text");
+        writeln!(index, "{gpu}, GPU-838f60d9-651f-9166-ea42-f9da674a69{gpu:02x}, 00000000:{bus:02X}:00.0")
+            .expect("text");
     }
     report(model, "gpu.layout", &[("gpu.index", &index)]);
 }
@@ -109,7 +110,8 @@ fn instances_are_listed_with_their_gpu() {
         let uuid = format!("MIG-b3061c09-52e5-5b41-9f0e-6e3c2b0a1f{instance:02}");
         writeln!(list, "  MIG 1g.5gb      Device  {device}: (UUID: {uuid})").expect("text");
         writeln!(gpus, "|   0  MIG 1g.5gb         19       {instance:2}          {place}:1     |").expect("text");
-        writeln!(computes, "|   0     {instance:2}       MIG 1g.5gb           0         0          0:1     |").expect("text");
+        writeln!(computes, "|   0     {instance:2}       MIG 1g.5gb           0         0          0:1     |")
+            .expect("text");
     }
     let index = "index, uuid, pci.bus_id\n0, GPU-838f60d9-651f-9166-ea42-f9da674a6900, 00000000:10:00.0\n";
     let texts = [

@@ -20,8 +20,8 @@ use crate::collect::rounds::Sequence;
 use crate::collect::setback;
 use crate::collect::transport::Asker;
 use crate::fabric::{Fabric, TargetId};
-use crate::probe::linux::PROBES;
 use crate::probe::Probe;
+use crate::probe::linux::PROBES;
 use crate::tune::bench::{Asked, Plan, pair, plan};
 
 /// What is read before a benchmark: what the choice of devices and the ceilings rest on.

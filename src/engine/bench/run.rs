@@ -261,14 +261,7 @@ impl<'a> Once<'a> {
     fn ran(self, commands: [Vec<String>; 2], names: [&str; 2]) -> Ran {
         let outcome = self.outcome(&commands, names);
         let [_, client] = self.printed;
-        Ran {
-            run: *self.run,
-            commands,
-            outcome,
-            rows: client.rows,
-            samples: self.samples,
-            ends: self.ends,
-        }
+        Ran { run: *self.run, commands, outcome, rows: client.rows, samples: self.samples, ends: self.ends }
     }
 
     fn outcome(&self, commands: &[Vec<String>; 2], names: [&str; 2]) -> Outcome {
@@ -329,10 +322,7 @@ impl<'a> Once<'a> {
 }
 
 /// A channel for the events of one side, and what hands them on with its role.
-fn pass(
-    role: Role,
-    to: &mpsc::Sender<(Role, Event)>,
-) -> (mpsc::Sender<Event>, impl Future<Output = ()> + use<>) {
+fn pass(role: Role, to: &mpsc::Sender<(Role, Event)>) -> (mpsc::Sender<Event>, impl Future<Output = ()> + use<>) {
     let (sender, mut receiver) = mpsc::channel(16);
     let to = to.clone();
     let passing = async move {

@@ -198,14 +198,18 @@ mod tests {
 
     #[test]
     fn rows_of_other_versions_and_options() {
-        let header = " #bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]   MsgRate[Mpps]    CPU_Util[%]\n";
-        let text = format!("{header} 65536      5000             92.57              92.56  \t\t     0.176544       3.21\n");
+        let header =
+            " #bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]   MsgRate[Mpps]    CPU_Util[%]\n";
+        let text =
+            format!("{header} 65536      5000             92.57              92.56  \t\t     0.176544       3.21\n");
         let rows = printed(&text).rows;
         assert_eq!(rows[0].processor, Some(3.21));
         let by_time = " #bytes        #iterations       t_avg[usec]    tps average\n 2             4712345            1.06           942469.00\n";
         let rows = printed(by_time).rows;
         assert_eq!((rows[0].latency(), rows[0].messages), (Some(1.06), Some(942_469.0)));
-        let glued = format!("{header} 65536      200              2.23               1.82   \t\t   0.000029ethernet_read_data: Couldn't read reports\n");
+        let glued = format!(
+            "{header} 65536      200              2.23               1.82   \t\t   0.000029ethernet_read_data: Couldn't read reports\n"
+        );
         let printed = printed(&glued);
         assert_eq!(printed.rows.len(), 1);
         assert_eq!(printed.said[0].as_str(), "ethernet_read_data: Couldn't read reports");

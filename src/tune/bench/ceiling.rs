@@ -39,7 +39,10 @@ fn of(place: &Place, mtu: Option<u64>) -> Vec<Ceiling> {
         if let Some(mtu) = mtu {
             let around = AROUND + if place.has_vlan { VLAN } else { 0.0 };
             let share = mtu as f64 / (mtu as f64 + around);
-            found.push(Ceiling { name: format!("RoCE payload at MTU {mtu} on {}", place.target), gigabits: wire * share });
+            found.push(Ceiling {
+                name: format!("RoCE payload at MTU {mtu} on {}", place.target),
+                gigabits: wire * share,
+            });
         }
     }
     if let Some((speed, lanes)) = &place.pcie

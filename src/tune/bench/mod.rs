@@ -259,7 +259,8 @@ impl Plan {
     pub fn words(&self) -> Vec<String> {
         let Self { asked, pair: Pair { server, client, .. }, runs } = self;
         let what = format!("{} {}", asked.verb.word(), asked.kind.word());
-        let sizes: Vec<String> = runs.iter().take(runs.len() / asked.repeats as usize).map(|run| run.size.to_string()).collect();
+        let sizes: Vec<String> =
+            runs.iter().take(runs.len() / asked.repeats as usize).map(|run| run.size.to_string()).collect();
         let direction = match (asked.bidirectional, asked.verb, asked.kind) {
             (_, _, Kind::Latency) => format!("between {} and {}", client.target, server.target),
             (true, ..) => format!("both ways between {} and {}", client.target, server.target),
@@ -276,7 +277,11 @@ impl Plan {
             let mtu = self.mtu().map(|mtu| format!(", RoCE MTU {mtu}")).unwrap_or_default();
             words.push(format!(
                 "{role} {}: {}/{}, GID index {} ({}){mtu}",
-                place.target, place.device, place.port, asked.gid_index.unwrap_or(place.gid_index), place.address
+                place.target,
+                place.device,
+                place.port,
+                asked.gid_index.unwrap_or(place.gid_index),
+                place.address
             ));
         }
         let times = if asked.repeats == 1 { String::new() } else { format!(", {} times", asked.repeats) };

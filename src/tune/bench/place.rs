@@ -2,9 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use crate::fabric::{
-    Attribute, Entity, EntityId, Fabric, GidType, PortState, QueuePairState, TargetId, Text, Value,
-};
+use crate::fabric::{Attribute, Entity, EntityId, Fabric, GidType, PortState, QueuePairState, TargetId, Text, Value};
 
 /// A port of a guest over which IPv4 addresses are reached by RoCE v2.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -175,8 +173,9 @@ fn place(
     let driver = fabric.text(&of_device, Attribute::Driver).unwrap_or_default();
     let is_pvrdma = driver.contains("pvrdma");
     let is_soft = driver.contains("rxe") || driver.contains("siw");
-    let function =
-        fabric.text(&of_device, Attribute::PciAddress).map(|at| EntityId::new(target, Entity::PciFunction(Text::new(at))));
+    let function = fabric
+        .text(&of_device, Attribute::PciAddress)
+        .map(|at| EntityId::new(target, Entity::PciFunction(Text::new(at))));
     let pcie = function.filter(|_| !is_pvrdma && !is_soft).and_then(|function| {
         let speed = fabric.text(&function, Attribute::LinkSpeed)?;
         Some((Text::new(speed), fabric.value(&function, Attribute::LinkWidth)?.as_count()?))

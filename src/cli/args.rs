@@ -308,7 +308,7 @@ pub struct BenchArguments {
     /// Both directions at once; the result is their sum.
     #[arg(long)]
     pub bidirectional: bool,
-    /// Connect by rdma_cm instead of TCP sockets.
+    /// Connect by `rdma_cm` instead of TCP sockets.
     #[arg(long)]
     pub cm: bool,
     /// Devices to use, of A and B with a comma between, or one name for both.

@@ -104,7 +104,7 @@ fn devices(arguments: &BenchArguments) -> Result<[Option<String>; 2], Failure> {
 }
 
 /// A signal that ends the program; its number goes with the token.
-fn interrupted(stop: CancellationToken) -> io::Result<mpsc::Receiver<i32>> {
+fn interrupted(stop: &CancellationToken) -> io::Result<mpsc::Receiver<i32>> {
     let (sender, receiver) = mpsc::channel(4);
     for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
         let (mut waits, sender, stop) = (signal(kind)?, sender.clone(), stop.clone());
@@ -134,7 +134,7 @@ async fn whole(
 ) -> Result<Exit, Failure> {
     let at = Timestamp::now();
     let stop = CancellationToken::new();
-    let mut signals = interrupted(stop.clone()).map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?;
+    let mut signals = interrupted(&stop).map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?;
     let mut plans = subject.plans().into_iter();
     let (Some(client), Some(server)) = (plans.next(), plans.next()) else {
         return Err(Defect::somewhere("bench", "needs two different guests").into());

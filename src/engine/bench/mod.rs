@@ -72,7 +72,8 @@ pub async fn open(target: TargetPlan, asker: Asker) -> Result<(Guest<SshLink>, F
     let mut fabric = Fabric::default();
     let probes: Vec<Probe> = PROBES.iter().filter(|probe| READ.contains(&probe.name)).copied().collect();
     let sequence = Sequence::default();
-    let looked = Look::of(&link, &id, &sequence, &probes).at_all(None, false, std::future::pending()).await;
+    let look = Look::of(&link, &id, &sequence, &probes);
+    let looked = Box::pin(look.at_all(None, false, std::future::pending())).await;
     for report in &looked.reports {
         let _ = fabric.apply(report);
     }

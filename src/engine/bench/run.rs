@@ -14,7 +14,7 @@ use crate::collect::link::Link;
 use crate::diagnose::explain::explain;
 use crate::diagnose::finding::Status;
 use crate::fabric::Text;
-use crate::probe::perftest::{Event, Item, Printed, Row};
+use crate::probe::perftest::{Event, Item, PATIENCE_SECONDS, Printed, Row};
 use crate::tune::bench::{Length, Plan, Role, Run, command};
 
 /// perftest's own port; the next ones where somebody listens there.
@@ -123,6 +123,8 @@ struct Once<'a> {
     began: Option<Instant>,
     is_busy: bool,
     is_stopped: bool,
+    /// The side that ended first.
+    first: Option<Role>,
     /// Why it was ended from here, at which side.
     late: Option<(Role, String)>,
 }
@@ -144,6 +146,7 @@ impl<'a> Once<'a> {
             began: None,
             is_busy: false,
             is_stopped: false,
+            first: None,
             late: None,
         }
     }
@@ -195,10 +198,12 @@ impl<'a> Once<'a> {
                 () = &mut passing_client, if go.is_cancelled() && !passed_client => passed_client = true,
                 end = &mut serving, if self.ends[0].is_none() => {
                     self.ends[0] = Some(end);
+                    self.first.get_or_insert(Role::Server);
                     deadline = Instant::now() + AFTER;
                 }
                 end = &mut asking, if go.is_cancelled() && self.ends[1].is_none() => {
                     self.ends[1] = Some(end);
+                    self.first.get_or_insert(Role::Client);
                     deadline = Instant::now() + AFTER;
                 }
                 () = sleep_until(deadline) => {
@@ -274,7 +279,10 @@ impl<'a> Once<'a> {
         let bad = |end: &Option<End>| match end {
             Some(End::Tool(0)) => None,
             Some(End::Tool(status)) => Some(if *status > 128 {
-                format!("was ended by signal {}", status - 128)
+                format!(
+                    "was ended by signal {}: by somebody there, or by its watchdog, which had heard nothing from here for {PATIENCE_SECONDS} s",
+                    status - 128
+                )
             } else {
                 format!("ended with status {status}")
             }),
@@ -284,7 +292,11 @@ impl<'a> Once<'a> {
         };
         // The side that was not started or cut off is the cause, else the client, who says more.
         let is_cause = |end: &Option<End>| matches!(end, Some(End::NotStarted(_) | End::Cut(_)));
-        let first = if is_cause(&self.ends[0]) || self.ends[1].is_none() { Role::Server } else { Role::Client };
+        let is_killed = |end: &Option<End>| matches!(end, Some(End::Tool(129..)));
+        let is_server = is_cause(&self.ends[0])
+            || self.ends[1].is_none()
+            || (self.first == Some(Role::Server) && (is_killed(&self.ends[0]) || is_killed(&self.ends[1])));
+        let first = if is_server { Role::Server } else { Role::Client };
         let is_whole = self.ends[1] == Some(End::Tool(0)) && !self.printed[1].rows.is_empty();
         if is_whole {
             return Outcome::Completed;

@@ -171,3 +171,38 @@ pub fn gid_of_decimals(gid: &str) -> Option<String> {
     }
     Some(octets.chunks(2).map(|two| format!("{:02x}{:02x}", two[0], two[1])).collect::<Vec<_>>().join(":"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gids_in_decimal_octets_are_addresses() {
+        assert_eq!(gid_of_decimals("00:00:00:00:00:00:00:00:00:00:255:255:11:00:00:72").as_deref(), Some("11.0.0.72"));
+        let link_local = gid_of_decimals("254:128:00:00:00:00:00:00:80:84:00:255:254:00:01:17");
+        assert_eq!(link_local.as_deref(), Some("fe80:0000:0000:0000:5054:00ff:fe00:0111"));
+        for bad in ["", "1:2:3", "00:00:00:00:00:00:00:00:00:00:256:255:11:00:00:72", "x"] {
+            assert_eq!(gid_of_decimals(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn columns_are_told_by_their_titles() {
+        let line = " #bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]   MsgRate[Mpps]    CPU_Util[%]";
+        let (bandwidth, unit) = columns(line).expect("a header");
+        assert_eq!((bandwidth.len(), bandwidth[5], unit), (6, Column::Processor, Some(Unit::Mebibytes)));
+        let line = " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec] ";
+        let (latency, unit) = columns(line).expect("a header");
+        assert_eq!((latency.len(), latency[7], unit), (9, Column::Percentile99, None));
+        assert_eq!(columns(" 65536      5000"), None);
+    }
+
+    #[test]
+    fn two_rows_of_the_banner_stand_in_a_line() {
+        for line in [" Dual-port       : OFF\t\tDevice         : rxe0", " Dual-port       : OFF  Device         : rxe0"]
+        {
+            assert_eq!(banner(line), [("Dual-port", "OFF"), ("Device", "rxe0")]);
+        }
+        assert_eq!(banner(" local address: LID 0000"), []);
+    }
+}

@@ -6,6 +6,8 @@
 
 mod support;
 
+#[path = "soft_roce/bench.rs"]
+mod bench;
 #[path = "soft_roce/faults.rs"]
 mod faults;
 #[path = "soft_roce/live.rs"]

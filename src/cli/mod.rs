@@ -2,6 +2,7 @@
 
 pub mod args;
 pub mod baseline;
+pub mod bench;
 pub mod check;
 pub mod checks;
 pub mod collector;
@@ -261,6 +262,7 @@ fn dispatch(arguments: &Arguments) -> Result<Exit, Failure> {
         Some(Command::Diff(diff)) => diff::run(global, diff),
         Some(Command::Baseline { command }) => baseline::run(global, command),
         Some(Command::Lint(lint)) => lint::run(global, lint),
+        Some(Command::Bench(bench)) => bench::run(global, bench),
         Some(Command::Replay { file }) => replay::run(global, file),
         Some(Command::Collector) => collector::run(),
         Some(Command::Explain { files }) => explain::run(global, files),

@@ -4,6 +4,7 @@
 //! ([`sampler`]), side by side, or by turns where the target allows one channel only ([`turns`]).
 
 pub mod backoff;
+pub mod bench;
 pub mod cadence;
 pub mod change;
 pub mod connectors;

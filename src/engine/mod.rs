@@ -2,6 +2,7 @@
 //! files. Used alike by screen, command line and tests.
 
 mod again;
+pub mod bench;
 mod change;
 pub mod examined;
 pub mod hook;

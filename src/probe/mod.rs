@@ -11,6 +11,7 @@ pub mod linux;
 mod listing;
 pub mod logs;
 pub(crate) mod needles;
+pub mod perftest;
 pub mod privilege;
 mod rhythm;
 pub mod switch;

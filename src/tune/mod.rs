@@ -5,6 +5,7 @@
 
 pub mod advice;
 pub mod baseline;
+pub mod bench;
 pub mod compare;
 pub mod fingerprint;
 pub mod line;

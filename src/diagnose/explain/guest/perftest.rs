@@ -4,33 +4,7 @@
 use super::{Output, Words, number, text, word};
 use crate::diagnose::explain::{Explained, Kind};
 use crate::diagnose::finding::{Confidence, Finding, Status};
-
-/// Begins of the titles of tests.
-const TITLES: [&str; 8] =
-    ["Send", "Send_imm", "RDMA_Write", "RDMA_Write_imm", "RDMA_Read", "Atomic", "Post", "Bidirectional"];
-
-/// Rows of the banner that are told.
-const ROWS: [&str; 19] = [
-    "Dual-port",
-    "Device",
-    "Number of qps",
-    "Transport type",
-    "Connection type",
-    "Using SRQ",
-    "PCIe relax order",
-    "ibv_wr* API",
-    "TX depth",
-    "RX depth",
-    "CQ Moderation",
-    "Mtu",
-    "Link type",
-    "GID index",
-    "Gid index",
-    "Max inline data",
-    "Outstand reads",
-    "rdma_cm QPs",
-    "Data ex. method",
-];
+use crate::probe::perftest::{self, Column, Unit, cells, columns, gid_of_decimals, title};
 
 /// One test.
 #[derive(Clone, Debug, Default)]
@@ -49,32 +23,17 @@ struct Test {
     latency: Option<(u64, f64, f64, u32, String)>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unit {
-    /// 2^20 octets a second, whether the title says MB or MiB.
-    Mebibytes,
-    /// 10^9 bits a second.
-    Gigabits,
-}
-
 /// All tests of a text.
 #[derive(Debug, Default)]
 pub(super) struct Tests {
     tests: Vec<Test>,
 }
 
-/// The name of a test: `RDMA_Write BW Test`.
-fn title(line: &str) -> Option<&str> {
-    let name = line.strip_suffix(" Test")?;
-    let known = TITLES.contains(&name.split(' ').next().unwrap_or_default());
-    (known && (name.contains(" BW") || name.contains(" Latency"))).then_some(name)
-}
-
 /// Reads banners and tables.
 pub(super) fn read(explained: &mut Explained, output: &Output<'_>, tests: &mut Tests) {
     let mut side = "";
     // The columns of the table that is read; empty outside of one.
-    let mut columns: Vec<&str> = Vec::new();
+    let mut titles: Vec<Column> = Vec::new();
     let mut inside = false;
     for words in &output.lines {
         let line = words.text;
@@ -82,28 +41,22 @@ pub(super) fn read(explained: &mut Explained, output: &Output<'_>, tests: &mut T
             explained.is(Kind::Perftest);
             tests.tests.push(Test { title: title.to_owned(), ..Test::default() });
             (side, inside) = ("", true);
-            columns.clear();
+            titles.clear();
             continue;
         }
         if line.starts_with("* Waiting for client to connect") {
             explained.is(Kind::Perftest);
             continue;
         }
-        if line.starts_with("#bytes") {
+        if let Some((found, unit)) = columns(line) {
             explained.is(Kind::Perftest);
             if !inside {
                 tests.tests.push(Test::default());
                 inside = true;
             }
-            columns = header(line);
+            titles = found;
             if let Some(test) = tests.tests.last_mut() {
-                test.unit = if line.contains("[Gb/sec]") {
-                    Some(Unit::Gigabits)
-                } else if line.contains("[MB/sec]") || line.contains("[MiB/sec]") {
-                    Some(Unit::Mebibytes)
-                } else {
-                    None
-                };
+                test.unit = unit;
             }
             continue;
         }
@@ -112,8 +65,8 @@ pub(super) fn read(explained: &mut Explained, output: &Output<'_>, tests: &mut T
         }
         let prefix = output.owner(&format!("test {}", tests.tests.len()));
         let Some(test) = tests.tests.last_mut() else { continue };
-        if !columns.is_empty() && line.as_bytes()[0].is_ascii_digit() {
-            row(explained, test, &prefix, &columns, words);
+        if !titles.is_empty() && line.as_bytes()[0].is_ascii_digit() {
+            row(explained, test, &prefix, &titles, words);
         } else if let Some(rest) = line.strip_prefix("local address:").or_else(|| line.strip_prefix("remote address:"))
         {
             side = if line.starts_with("local") { "local" } else { "remote" };
@@ -135,17 +88,7 @@ pub(super) fn read(explained: &mut Explained, output: &Output<'_>, tests: &mut T
 
 /// Rows of the banner: one key or two, behind each other with tabs or blanks between.
 fn banner(explained: &mut Explained, test: &mut Test, prefix: &str, words: &Words<'_>) {
-    let mut rest = words.text;
-    for _ in 0..3 {
-        let Some((key, behind)) = rest.split_once(':') else { return };
-        let key = key.trim();
-        if !ROWS.contains(&key) {
-            return;
-        }
-        let behind = behind.trim_start();
-        // A value ends where two blanks or a tab stand, or at the end.
-        let end = behind.find('\t').into_iter().chain(behind.find("  ")).min().unwrap_or(behind.len());
-        let value = behind[..end].trim();
+    for (key, value) in perftest::banner(words.text) {
         let name = format!("{prefix}.{}", key.to_lowercase().replace([' ', '.', '*'], "-").replace("--", "-"));
         if key == "Mtu" || key == "Max inline data" {
             let octets = value.trim_end_matches("[B]").parse::<u64>();
@@ -165,50 +108,19 @@ fn banner(explained: &mut Explained, test: &mut Test, prefix: &str, words: &Word
             "GID index" | "Gid index" => test.gid_index = value.parse().ok().map(|index| (index, words.number)),
             _ => {}
         }
-        rest = behind[end..].trim_start();
     }
 }
 
-/// Titles of columns, which hold blanks: each begins with what is known of it.
-fn header(line: &str) -> Vec<&'static str> {
-    const KNOWN: [&str; 14] = [
-        "#bytes",
-        "#iterations",
-        "BW peak",
-        "BW average",
-        "MsgRate",
-        "CPU_Util",
-        "t_min",
-        "t_max",
-        "t_typical",
-        "t_avg",
-        "t_stdev",
-        "99.9% percentile",
-        "99% percentile",
-        "tps average",
-    ];
-    let mut found: Vec<(usize, &'static str)> =
-        KNOWN.iter().filter_map(|known| Some((line.find(known)?, *known))).collect();
-    found.sort_unstable();
-    found.into_iter().map(|(_, known)| known).collect()
-}
-
 /// One row of results.
-fn row(explained: &mut Explained, test: &mut Test, prefix: &str, columns: &[&str], words: &Words<'_>) {
-    // Errors are glued to the last number now and then.
-    let figures = words.text.split_whitespace().map(|cell| {
-        let end = cell.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(cell.len());
-        cell[..end].parse::<f64>().ok()
-    });
-    let cells: Vec<(&str, f64)> =
-        columns.iter().zip(figures.map_while(|figure| figure)).map(|(title, figure)| (*title, figure)).collect();
-    let of = |title: &str| cells.iter().find(|(known, _)| *known == title).map(|(_, figure)| *figure);
+fn row(explained: &mut Explained, test: &mut Test, prefix: &str, titles: &[Column], words: &Words<'_>) {
+    let cells = cells(words.text, titles);
+    let of = |title: Column| cells.iter().find(|(known, _)| *known == title).map(|(_, figure)| *figure);
     // The sizes are whole numbers.
     let Some(octets) = words.text.split_whitespace().next().and_then(|cell| cell.parse::<u64>().ok()) else { return };
     let name = format!("{prefix}.{octets} octets");
-    if let (Some(average), Some(unit)) = (of("BW average"), test.unit) {
+    if let (Some(average), Some(unit)) = (of(Column::Average), test.unit) {
         explained.fact(words.number, &format!("{name}.average"), text(&rate(average, unit)), None);
-        let peak = of("BW peak").unwrap_or(0.0);
+        let peak = of(Column::Peak).unwrap_or(0.0);
         // Tests by time do not measure a peak and print zero.
         if peak > 0.0 {
             explained.fact(words.number, &format!("{name}.peak"), text(&rate(peak, unit)), None);
@@ -220,43 +132,23 @@ fn row(explained: &mut Explained, test: &mut Test, prefix: &str, columns: &[&str
             test.best = Some((octets, average, peak, words.number, words.text.to_owned()));
         }
     }
-    if let Some(typical) = of("t_typical").or_else(|| of("t_avg")) {
+    if let Some(typical) = of(Column::Typical).or_else(|| of(Column::Mean)) {
         explained.fact(words.number, &format!("{name}.latency"), text(&format!("{typical}")), Some("us"));
-        let last = of("99% percentile").unwrap_or(typical);
+        let last = of(Column::Percentile99).unwrap_or(typical);
         if test.latency.is_none() {
             test.latency = Some((octets, typical, last, words.number, words.text.to_owned()));
         }
     }
 }
 
-fn gigabits(figure: f64, unit: Unit) -> f64 {
-    match unit {
-        Unit::Gigabits => figure,
-        Unit::Mebibytes => figure * 8.0 * f64::from(1 << 20) / 1e9,
-    }
-}
-
 /// A rate in both units, since both are printed: `9.45 MiB/s = 0.079 Gb/s`.
 fn rate(figure: f64, unit: Unit) -> String {
-    let bits = gigabits(figure, unit);
+    let bits = unit.gigabits(figure);
     let bits = if bits < 1.0 { format!("{bits:.3}") } else { format!("{bits:.2}") };
     match unit {
         Unit::Gigabits => format!("{bits} Gb/s"),
         Unit::Mebibytes => format!("{figure} MiB/s = {bits} Gb/s"),
     }
-}
-
-/// A GID as perftest prints it, in decimal octets: the IPv4 address in it, or the GID as it is written elsewhere.
-fn gid_of_decimals(gid: &str) -> Option<String> {
-    let octets: Vec<u8> = gid.split(':').take(17).map(|octet| octet.parse().ok()).collect::<Option<_>>()?;
-    let [.., a, b, c, d] = octets.as_slice() else { return None };
-    if octets.len() != 16 {
-        return None;
-    }
-    if octets[..10].iter().all(|octet| *octet == 0) && octets[10..12] == [255, 255] {
-        return Some(format!("{a}.{b}.{c}.{d}"));
-    }
-    Some(octets.chunks(2).map(|two| format!("{:02x}{:02x}", two[0], two[1])).collect::<Vec<_>>().join(":"))
 }
 
 impl Tests {
@@ -368,27 +260,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gids_in_decimal_octets_are_addresses() {
-        assert_eq!(gid_of_decimals("00:00:00:00:00:00:00:00:00:00:255:255:11:00:00:72").as_deref(), Some("11.0.0.72"));
-        let link_local = gid_of_decimals("254:128:00:00:00:00:00:00:80:84:00:255:254:00:01:17");
-        assert_eq!(link_local.as_deref(), Some("fe80:0000:0000:0000:5054:00ff:fe00:0111"));
-        for bad in ["", "1:2:3", "00:00:00:00:00:00:00:00:00:00:256:255:11:00:00:72", "x"] {
-            assert_eq!(gid_of_decimals(bad), None, "{bad}");
-        }
-    }
-
-    #[test]
     fn both_units_are_told() {
         assert_eq!(rate(9.45, Unit::Mebibytes), "9.45 MiB/s = 0.079 Gb/s");
         assert_eq!(rate(92.56, Unit::Gigabits), "92.56 Gb/s");
-        assert_eq!(
-            header(" #bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]   MsgRate[Mpps]    CPU_Util[%]")
-                .len(),
-            6
-        );
-        let latency = header(
-            " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec] ",
-        );
-        assert_eq!((latency.len(), latency[7]), (9, "99% percentile"));
     }
 }

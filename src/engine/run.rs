@@ -195,6 +195,7 @@ impl EngineHandle {
             | Effect::Open(_)
             | Effect::KeepHealthy(_)
             | Effect::Notify { .. }
+            | Effect::Bench(_)
             | Effect::Replay(_) => return false,
         }
         true

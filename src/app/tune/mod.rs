@@ -149,7 +149,7 @@ impl Tune {
 pub fn planned(model: &Model) -> Result<Plan, String> {
     let (one, other) = path::ends(model)
         .ok_or("a benchmark needs two guests: select one, and choose the other end of its path with o")?;
-    let pair = pair(&model.fabric, &one, &other, [None, None])?;
+    let pair = pair([(&one, &model.fabric), (&other, &model.fabric)], [None, None])?;
     plan(model.tune.asked.clone(), pair)
 }
 

@@ -20,6 +20,8 @@ pub enum Context {
     Live,
     /// The *Wizard* panel has the focus.
     Wizard,
+    /// The *Tune* panel has the focus.
+    Tune,
     /// The *Events* panel has the focus.
     Events,
     /// The *GPU* panel has the focus.
@@ -34,6 +36,8 @@ pub enum Context {
     Marks,
     /// A remedy is shown.
     Change,
+    /// A benchmark is shown before it begins.
+    Bench,
     /// The list of what changed since the last healthy snapshot is open.
     Healthy,
     /// The answer of a switch is pasted for the wizard. Keys that are not in the key map are its text.
@@ -53,7 +57,7 @@ pub enum Context {
 
 impl Context {
     /// All contexts.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 24] = [
         Self::Global,
         Self::Tree,
         Self::Path,
@@ -62,6 +66,7 @@ impl Context {
         Self::Guest,
         Self::Live,
         Self::Wizard,
+        Self::Tune,
         Self::Events,
         Self::Gpu,
         Self::Help,
@@ -69,6 +74,7 @@ impl Context {
         Self::Settings,
         Self::Marks,
         Self::Change,
+        Self::Bench,
         Self::Healthy,
         Self::Paste,
         Self::Palette,
@@ -94,6 +100,7 @@ impl Context {
             | Self::Guest
             | Self::Live
             | Self::Wizard
+            | Self::Tune
             | Self::Events
             | Self::Gpu
             | Self::Replay => true,
@@ -102,6 +109,7 @@ impl Context {
             | Self::Settings
             | Self::Marks
             | Self::Change
+            | Self::Bench
             | Self::Healthy
             | Self::Paste
             | Self::Palette
@@ -122,6 +130,7 @@ impl Context {
             Self::Guest => "guest",
             Self::Live => "live",
             Self::Wizard => "wizard",
+            Self::Tune => "tune",
             Self::Events => "events",
             Self::Gpu => "gpu",
             Self::Help => "help",
@@ -129,6 +138,7 @@ impl Context {
             Self::Settings => "settings",
             Self::Marks => "marks",
             Self::Change => "remedy",
+            Self::Bench => "bench",
             Self::Healthy => "changes",
             Self::Paste => "paste",
             Self::Palette => "palette",

@@ -87,6 +87,10 @@ pub fn selected(model: &Model, whole: bool) -> Result<Selected, &'static str> {
             let steps: Vec<String> = change.steps().iter().map(super::super::diagnose::remedy::Step::shown).collect();
             (CopyText::lines(steps.iter().map(String::as_str)), "remedy")
         }
+        Some(Overlay::Bench { .. }) => {
+            let plan = super::tune::planned(model).map_err(|_| "nothing would run")?;
+            (CopyText::lines(plan.words().iter().map(String::as_str)), "benchmark")
+        }
         Some(Overlay::Healthy(view)) => {
             let line = super::healthy::view::line(model, *view).ok_or("nothing is in this list")?;
             (CopyText::line(&line), "change")

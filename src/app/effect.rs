@@ -8,6 +8,7 @@ use super::copy::CopyText;
 use super::healthy::ToKeep;
 use super::mode::Control;
 use super::prompt::Answer;
+use super::tune::BenchAsked;
 use crate::config::AlertNotice;
 use crate::fabric::{TargetId, Text};
 
@@ -69,6 +70,8 @@ pub enum Effect {
     TakesAnswer,
     /// A step of a change of a target.
     Change(ChangeAsked),
+    /// Begin or end a benchmark.
+    Bench(BenchAsked),
     /// Tell of an alert by the terminal.
     Notify {
         /// What, in a line.
@@ -97,6 +100,7 @@ impl Effect {
             | Self::Answer { .. }
             | Self::TakesAnswer
             | Self::Change(_)
+            | Self::Bench(_)
             | Self::KeepHealthy(_)
             | Self::Notify { .. }
             | Self::Alert(_)

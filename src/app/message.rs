@@ -8,6 +8,7 @@ use super::healthy::HealthyNews;
 use super::pointer::Pointed;
 use super::prompt::Prompt;
 use super::reconfigure::Reconfigured;
+use super::tune::BenchNews;
 use crate::fabric::{Measured, Report, Sample, TargetId, Text, Timestamp};
 
 /// Something that happened. `update` is a pure function of the model and this: time comes in here.
@@ -86,6 +87,15 @@ pub enum Message {
         /// What.
         news: ChangeNews,
     },
+    /// Something is new of a benchmark.
+    Bench {
+        /// When.
+        at: Timestamp,
+        /// Number of the benchmark.
+        number: u64,
+        /// What.
+        news: BenchNews,
+    },
     /// Something is new of healthy snapshots, which are compared with.
     Healthy {
         /// When.
@@ -130,6 +140,7 @@ impl Message {
             | Self::Said { at, .. }
             | Self::Asked { at, .. }
             | Self::Healthy { at, .. }
+            | Self::Bench { at, .. }
             | Self::Change { at, .. } => Some(*at),
             Self::Sample(sample) => Some(sample.at),
             Self::Measured(row) => Some(row.at),

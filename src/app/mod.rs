@@ -16,6 +16,7 @@ pub mod evidence;
 pub mod filter;
 pub mod format;
 pub mod gpu;
+pub mod tune;
 pub mod guest_link;
 pub mod healthy;
 pub mod host_binding;

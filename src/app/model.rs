@@ -20,6 +20,7 @@ use super::mode::Mode;
 use super::prompt::Prompt;
 use super::raw::RawStore;
 use super::screen::{Panel, Screen};
+use super::tune::Tune;
 use super::wizard::{self, Pasted};
 use crate::config::AlertNotice;
 use crate::diagnose::check::SiteSays;
@@ -257,6 +258,9 @@ pub struct Model {
     /// How many changes were asked for.
     #[serde(default)]
     pub changes: u64,
+    /// Benchmarks.
+    #[serde(default)]
+    pub tune: Tune,
     /// What is known of the last time when nothing was wrong.
     #[serde(default)]
     pub healthy: Healthy,
@@ -306,6 +310,7 @@ impl Model {
             raw: RawStore::default(),
             change: None,
             changes: 0,
+            tune: Tune::default(),
             healthy: Healthy::default(),
             homes: BTreeMap::new(),
             pasted: Vec::new(),

@@ -35,6 +35,8 @@ pub enum Panel {
     Live,
     /// What is wrong, why, and what helps.
     Wizard,
+    /// Benchmarks between two guests.
+    Tune,
     /// What happened.
     Events,
     /// GPUs: what holds each back, what it does, its links and its state.
@@ -43,8 +45,17 @@ pub enum Panel {
 
 impl Panel {
     /// All panels, by number.
-    pub const ALL: [Self; 8] =
-        [Self::Path, Self::Host, Self::Vm, Self::GuestLink, Self::Live, Self::Wizard, Self::Events, Self::Gpu];
+    pub const ALL: [Self; 9] = [
+        Self::Path,
+        Self::Host,
+        Self::Vm,
+        Self::GuestLink,
+        Self::Live,
+        Self::Wizard,
+        Self::Tune,
+        Self::Events,
+        Self::Gpu,
+    ];
 
     /// True for a panel of rows; see [`super::table`].
     pub fn has_rows(self) -> bool {
@@ -60,6 +71,7 @@ impl Panel {
             Self::GuestLink => 4,
             Self::Live => 5,
             Self::Wizard => 6,
+            Self::Tune => 7,
             Self::Events => 8,
             Self::Gpu => 9,
         }
@@ -74,6 +86,7 @@ impl Panel {
             Self::GuestLink => "Guest link",
             Self::Live => "Live",
             Self::Wizard => "Wizard",
+            Self::Tune => "Tune",
             Self::Events => "Events",
             Self::Gpu => "GPU",
         }
@@ -88,6 +101,7 @@ impl Panel {
             Self::GuestLink => Context::Guest,
             Self::Live => Context::Live,
             Self::Wizard => Context::Wizard,
+            Self::Tune => Context::Tune,
             Self::Events => Context::Events,
             Self::Gpu => Context::Gpu,
         }
@@ -208,6 +222,11 @@ pub enum Overlay {
         /// First line shown.
         scroll: usize,
     },
+    /// A benchmark before it begins: see [`super::tune`].
+    Bench {
+        /// First line shown.
+        scroll: usize,
+    },
     /// What changed since the last healthy snapshot.
     Healthy(HealthyView),
     /// An answer of a switch is pasted for the wizard.
@@ -305,6 +324,9 @@ pub struct Screen {
     /// The *GPU* panel.
     #[serde(default)]
     pub gpu: RowsView,
+    /// What is selected in *Tune*.
+    #[serde(default)]
+    pub tune: RowsView,
     /// The *Host binding* panel.
     #[serde(default)]
     pub host: HostView,
@@ -351,6 +373,7 @@ impl Screen {
             tree: TreeView { selected: first.map(Node::Target), folded: BTreeSet::new() },
             guest: RowsView::default(),
             gpu: RowsView::default(),
+            tune: RowsView::default(),
             host: HostView::default(),
             vm: RowsView::default(),
             path: PathView::default(),

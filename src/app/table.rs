@@ -5,7 +5,7 @@ use super::condition::Gravity;
 use super::model::Model;
 use super::screen::{Panel, RowsView, Screen};
 pub use super::selection::RowKey;
-use super::{gpu, guest_link, host_binding, path, vm_devices, wizard};
+use super::{gpu, guest_link, host_binding, path, tune, vm_devices, wizard};
 use crate::fabric::{Attribute, EntityId, ObservationRef};
 
 /// Where a cell comes from.
@@ -117,6 +117,7 @@ pub fn rows(model: &Model) -> Option<Vec<Row>> {
         Panel::Vm => Some(vm_devices::rows(model)),
         Panel::GuestLink => Some(guest_link::rows(model, target)),
         Panel::Gpu => Some(gpu::rows(model, target)),
+        Panel::Tune => Some(tune::rows(model)),
         Panel::Live | Panel::Events => None,
     }
 }
@@ -130,6 +131,7 @@ pub fn view(screen: &Screen) -> Option<&RowsView> {
         Panel::Vm => Some(&screen.vm),
         Panel::GuestLink => Some(&screen.guest),
         Panel::Gpu => Some(&screen.gpu),
+        Panel::Tune => Some(&screen.tune),
         Panel::Live | Panel::Events => None,
     }
 }
@@ -143,6 +145,7 @@ pub fn view_mut(screen: &mut Screen) -> Option<&mut RowsView> {
         Panel::Vm => Some(&mut screen.vm),
         Panel::GuestLink => Some(&mut screen.guest),
         Panel::Gpu => Some(&mut screen.gpu),
+        Panel::Tune => Some(&mut screen.tune),
         Panel::Live | Panel::Events => None,
     }
 }

@@ -14,7 +14,7 @@ use super::message::{Message, Severity};
 use super::model::{Model, TargetKind};
 use super::prompt::{PromptKind, SecretKind};
 use super::screen::{Overlay, Purpose};
-use super::{alerts, diagnosis, healthy, measured, moves, path, pointer, questions, reconfigure, watch, wizard};
+use super::{alerts, diagnosis, healthy, measured, moves, path, pointer, questions, reconfigure, tune, watch, wizard};
 use crate::fabric::series::{GaugeValue, Incident};
 use crate::fabric::{
     Attribute, Change, Entity, EntityId, Fact, Outcome, QueuePairState, Report, Sample, SourceId, State, TargetId,
@@ -100,6 +100,7 @@ fn take_in(model: &mut Model, message: Message) -> Vec<Effect> {
             model.prompts.push(prompt);
         }
         Message::Change { at, number, news } => return change::news(model, number, at, news),
+        Message::Bench { at, number, news } => tune::news(model, number, at, news),
         Message::Healthy { at, news } => healthy::news(model, at, news),
         Message::Withdrawn { id } | Message::Answered { id } => questions::close(model, &[id]),
         Message::Seen { questions } => questions::note_seen(model, &questions),

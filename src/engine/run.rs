@@ -8,14 +8,16 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
+use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
 use super::plan::{Options, TargetPlan, Way};
 use super::questions::Questions;
-use super::{change, hook, offline};
+use super::{bench, change, hook, offline};
 use crate::app::alerts::AlertNews;
 use crate::app::change::ChangeAsked;
-use crate::app::{Connection, Effect, Message};
+use crate::app::tune::BenchAsked;
+use crate::app::{Connection, Effect, Message, Problem};
 use crate::collect;
 use crate::collect::change::Request;
 use crate::collect::connectors::{LocalConnector, SshConnector};
@@ -25,6 +27,7 @@ use crate::collect::nvml;
 use crate::collect::poller::{self, Command, Poller};
 use crate::collect::transport::Call;
 use crate::fabric::{TargetId, Timestamp};
+use crate::probe::privilege::Become;
 
 /// How many messages may wait for their consumer.
 const WAITING_MESSAGES: usize = 256;
@@ -57,6 +60,8 @@ pub struct EngineHandle {
     messages: mpsc::Sender<Message>,
     asker: mpsc::Sender<Call>,
     alerts: mpsc::Sender<AlertNews>,
+    /// Benchmarks by their numbers: what ends each, and its task.
+    benches: Mutex<BTreeMap<u64, (CancellationToken, JoinHandle<()>)>>,
 }
 
 /// A target that is followed.
@@ -68,6 +73,8 @@ struct Followed {
     /// Of a target that may be a host which can be watched.
     watched: Option<watch::Sender<esxtop::Wanted>>,
     cancelled: CancellationToken,
+    /// How it is reached, of one that is reached over SSH.
+    plan: Option<TargetPlan>,
 }
 
 impl Engine {
@@ -98,6 +105,7 @@ impl Engine {
             messages,
             asker,
             alerts,
+            benches: Mutex::default(),
         };
         for plan in targets {
             handle.open(plan);
@@ -124,15 +132,16 @@ impl EngineHandle {
                 let (messages, options) = (self.messages.clone(), self.options.clone());
                 let showing = offline::show(id.clone(), path, options, messages, commands, cancelled.clone());
                 self.tasks.spawn_on(showing, on);
-                self.followed().insert(id, Followed { commands: sender, requests: None, watched: None, cancelled });
+                self.followed().insert(id, Followed { commands: sender, requests: None, watched: None, cancelled, plan: None });
             }
             Way::Local => {
-                self.poll(on, id.clone(), LocalConnector::new(by));
+                self.poll(on, id.clone(), LocalConnector::new(by), None);
                 self.read_gpus(on, id);
             }
             Way::Ssh { resolve, known } => {
+                let plan = TargetPlan { id: id.clone(), way: Way::Ssh { resolve: resolve.clone(), known }, by: by.clone() };
                 let connector = SshConnector::new(id.clone(), resolve, Some(self.asker.clone()), known, by);
-                self.poll(on, id, connector);
+                self.poll(on, id, connector, Some(plan));
             }
         }
     }
@@ -155,7 +164,13 @@ impl EngineHandle {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn poll<C: Connector>(&self, on: &tokio::runtime::Handle, id: TargetId, connector: C) {
+    fn poll<C: Connector>(
+        &self,
+        on: &tokio::runtime::Handle,
+        id: TargetId,
+        connector: C,
+        plan: Option<TargetPlan>,
+    ) {
         let (sender, commands) = mpsc::channel(WAITING_COMMANDS);
         let cancelled = self.cancelled.child_token();
         let Options { probes, esxi, period, sparing, .. } = self.options.clone();
@@ -164,7 +179,7 @@ impl EngineHandle {
         let (requests, received) = mpsc::channel(collect::change::WAITING);
         let (watched, wanted) = watch::channel(None);
         self.tasks.spawn_on(poller.serving(received).watching(wanted).run(), on);
-        let followed = Followed { commands: sender, requests: Some(requests), watched: Some(watched), cancelled };
+        let followed = Followed { commands: sender, requests: Some(requests), watched: Some(watched), cancelled, plan };
         self.followed().insert(id, followed);
     }
 
@@ -178,6 +193,7 @@ impl EngineHandle {
             Effect::Watch { target, period } => self.watch(target, *period),
             Effect::Close(target) => self.close(target),
             Effect::Change(asked) => self.change(asked),
+            Effect::Bench(asked) => self.bench(asked),
             Effect::Alert(news) => {
                 // Where so many wait, the hook does not keep up; it is told of how many it missed.
                 if self.alerts.try_send((**news).clone()).is_err() {
@@ -198,6 +214,34 @@ impl EngineHandle {
             | Effect::Replay(_) => return false,
         }
         true
+    }
+
+    /// Begins or ends a benchmark; what comes of it are messages.
+    fn bench(&self, asked: &BenchAsked) {
+        let Some(on) = self.runtime.as_ref().map(Runtime::handle) else { return };
+        let mut benches = self.benches.lock().unwrap_or_else(PoisonError::into_inner);
+        benches.retain(|_, (_, task)| !task.is_finished());
+        let (number, plan) = match asked {
+            BenchAsked::Start { number, plan } => (*number, plan),
+            BenchAsked::Stop { number } => {
+                if let Some((stop, _)) = benches.get(number) {
+                    stop.cancel();
+                }
+                return;
+            }
+        };
+        let plan_of = |target: &TargetId| {
+            let followed = self.followed();
+            let known = followed.get(target).and_then(|followed| followed.plan.clone());
+            let unknown = || Way::Refused(Problem::new("is not reached over SSH", "benchmarks need that", ""));
+            known.unwrap_or_else(|| TargetPlan { id: target.clone(), way: unknown(), by: Become::default() })
+        };
+        let guests = [&plan.pair.server.target, &plan.pair.client.target].map(plan_of);
+        let stop = self.cancelled.child_token();
+        let (asker, messages) = (self.asker.clone(), self.messages.clone());
+        let serving = bench::console::serve(number, (**plan).clone(), guests, asker, messages, stop.clone());
+        let task = self.tasks.spawn_on(serving, on);
+        benches.insert(number, (stop, task));
     }
 
     /// A step of a change; what comes of it is a message.

@@ -44,6 +44,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>) {
             Overlay::Settings(view) => overlay::settings::draw(frame, model, paint, body, *view),
             Overlay::Marks { selected } => overlay::marks::draw(frame, model, paint, body, *selected),
             Overlay::Change { scroll } => overlay::change::draw(frame, model, paint, body, *scroll),
+            Overlay::Bench { scroll } => overlay::bench::draw(frame, model, paint, body, *scroll),
             Overlay::Healthy(view) => overlay::healthy::draw(frame, model, paint, body, *view),
             Overlay::Paste(view) => overlay::paste::draw(frame, paint, body, view),
             Overlay::Palette(_) => {}
@@ -106,6 +107,7 @@ fn action_of(panel: Panel) -> &'static str {
         Panel::GuestLink => "panel-guest",
         Panel::Live => "panel-live",
         Panel::Wizard => "panel-wizard",
+        Panel::Tune => "panel-tune",
         Panel::Events => "panel-events",
         Panel::Gpu => "panel-gpu",
     }

@@ -21,6 +21,7 @@ mod settings;
 mod surroundings;
 mod targets;
 mod text;
+mod tune;
 mod wizard;
 
 use super::connection::Connection;
@@ -64,9 +65,16 @@ pub const ALL: &[&Action] = &[
     &panels::GUEST,
     &panels::LIVE,
     &panels::WIZARD,
+    &tune::PANEL,
     &panels::EVENTS,
     &panels::GPU,
     &panels::OTHER_END,
+    &tune::BENCH,
+    &tune::START,
+    &tune::STOP,
+    &tune::VERB,
+    &tune::KIND,
+    &tune::DIRECTION,
     &change::FIX,
     &change::NEXT_REMEDY,
     &change::APPLY,
@@ -220,6 +228,7 @@ pub fn context_of(top: Option<&Overlay>, screen: &Screen) -> Context {
         Some(Overlay::Settings(_)) => Context::Settings,
         Some(Overlay::Marks { .. }) => Context::Marks,
         Some(Overlay::Change { .. }) => Context::Change,
+        Some(Overlay::Bench { .. }) => Context::Bench,
         Some(Overlay::Healthy(_)) => Context::Healthy,
         Some(Overlay::Paste(_)) => Context::Paste,
         Some(Overlay::Palette(_)) => Context::Palette,
@@ -302,6 +311,16 @@ fn place_hints(model: &Model) -> &'static [&'static Action] {
             &change::UNDO,
             &motion::DOWN,
         ],
+        Context::Bench => &[
+            &overlay::CLOSE,
+            &tune::START,
+            &tune::VERB,
+            &tune::KIND,
+            &tune::DIRECTION,
+            &panels::OTHER_END,
+            &copy::COPY,
+            &motion::DOWN,
+        ],
         Context::Healthy => &[
             &overlay::CLOSE,
             &overlay::EVIDENCE,
@@ -321,6 +340,17 @@ fn place_hints(model: &Model) -> &'static [&'static Action] {
         Context::Marks => {
             &[&overlay::CLOSE, &marks::GO_TO, &marks::RENAME, &marks::DELETE, &copy::COPY, &motion::DOWN, &motion::UP]
         }
+        Context::Tune => &[
+            &overlay::HELP,
+            &leave::QUIT,
+            &tune::BENCH,
+            &tune::STOP,
+            &panels::OTHER_END,
+            &palette::PALETTE,
+            &copy::COPY,
+            &text::FILTER,
+            &panels::NEXT_FOCUS,
+        ],
         Context::Live => &[
             &overlay::HELP,
             &leave::QUIT,

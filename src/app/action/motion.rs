@@ -85,7 +85,7 @@ fn vertical(model: &mut Model, steps: isize) -> Vec<Effect> {
     let columns = model.screen.columns;
     match model.screen.overlays.last_mut() {
         // How many lines the help has depends on the key map, which the view knows: it stops at the last one.
-        Some(Overlay::Help { scroll } | Overlay::Change { scroll }) => {
+        Some(Overlay::Help { scroll } | Overlay::Change { scroll } | Overlay::Bench { scroll }) => {
             *scroll = scroll.saturating_add_signed(steps).min(SCROLL_END);
             return Vec::new();
         }

@@ -70,7 +70,7 @@ pub fn selected(model: &Model) -> About {
         return of_tree();
     }
     match model.screen.panel {
-        Panel::Path => path::ends(model).map_or_else(of_tree, |(one, other)| About::Pair(one, other)),
+        Panel::Path | Panel::Tune => path::ends(model).map_or_else(of_tree, |(one, other)| About::Pair(one, other)),
         // It is asked about already.
         Panel::Wizard if model.screen.wizard.about != About::Site => model.screen.wizard.about.clone(),
         Panel::Events => match model.selected_event() {

@@ -1,6 +1,7 @@
 //! Benchmarks between two guests: both are connected to and read, what will run is planned, and then run after run goes on
 //! with a sample a second, until it is done or somebody stops it. Used alike by the command line and the console.
 
+pub mod console;
 mod run;
 mod sample;
 
@@ -47,9 +48,8 @@ pub struct Guest<L> {
     pub link: L,
 }
 
-/// Connects to a guest and reads what a benchmark wants to know into `fabric`. Questions go to `asker`; without one nobody
-/// can be asked.
-pub async fn open(target: TargetPlan, asker: Asker) -> Result<(Guest<SshLink>, Fabric), Problem> {
+/// Connects to a guest. Questions go to `asker`; without one nobody can be asked.
+pub async fn connect(target: TargetPlan, asker: Asker) -> Result<Guest<SshLink>, Problem> {
     let TargetPlan { id, way, by } = target;
     let (resolve, known) = match way {
         Way::Ssh { resolve, known } => (resolve, known),
@@ -69,6 +69,12 @@ pub async fn open(target: TargetPlan, asker: Asker) -> Result<(Guest<SshLink>, F
         link.close().await;
         return Err(Problem::new(what, "benchmarks run between guests", "name two guests"));
     }
+    Ok(Guest { target: id, link })
+}
+
+/// Connects to a guest, and reads what a benchmark wants to know of it.
+pub async fn open(target: TargetPlan, asker: Asker) -> Result<(Guest<SshLink>, Fabric), Problem> {
+    let Guest { target: id, link } = connect(target, asker).await?;
     let mut fabric = Fabric::default();
     let probes: Vec<Probe> = PROBES.iter().filter(|probe| READ.contains(&probe.name)).copied().collect();
     let sequence = Sequence::default();

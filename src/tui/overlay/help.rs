@@ -93,6 +93,8 @@ fn heading(context: Context) -> &'static str {
         Context::Guest => "In Guest link",
         Context::Live => "In Live",
         Context::Wizard => "In Wizard",
+        Context::Tune => "In Tune",
+        Context::Bench => "While a benchmark is shown",
         Context::Events => "In Events",
         Context::Gpu => "In GPU",
         Context::Help => "In this list",

@@ -1,5 +1,6 @@
 //! What lies over the panels, one file each.
 
+pub mod bench;
 pub mod change;
 pub mod evidence;
 pub mod healthy;

@@ -16,7 +16,7 @@ use crate::app::path::FIRST_BROKEN;
 use crate::app::pointer::Pointed;
 use crate::app::screen::{Focus, HostMode, Panel};
 use crate::app::table::{self, Row};
-use crate::app::{gpu, guest_link, host_binding, path, vm_devices, wizard};
+use crate::app::{gpu, guest_link, host_binding, path, tune, vm_devices, wizard};
 use crate::diagnose::finding::Status;
 use crate::fabric::TargetId;
 
@@ -132,7 +132,7 @@ fn explanation<'a>(model: &Model, paint: Paint<'_>, rows: &[Row], room: usize, h
 fn subject<'a>(model: &'a Model, selected: &'a TargetId) -> Option<&'a TargetId> {
     match (model.screen.panel, model.screen.host.mode) {
         (Panel::Host, HostMode::One) => host_binding::selected_host(model),
-        (Panel::Host | Panel::Path | Panel::Wizard, _) => None,
+        (Panel::Host | Panel::Path | Panel::Wizard | Panel::Tune, _) => None,
         (Panel::Vm, _) => host_binding::selected_host(model),
         _ => Some(selected),
     }
@@ -148,7 +148,7 @@ fn heading<'a>(model: &Model, paint: Paint<'_>, selected: &TargetId, room: usize
         ])
     };
     match model.screen.panel {
-        Panel::Path => match path::ends(model) {
+        Panel::Path | Panel::Tune => match path::ends(model) {
             Some((one, other)) => {
                 let link = paint.glyphs.link;
                 vec![title(format!("{one} {link} {other}"), &path::hosts(model, &one, &other))]
@@ -203,6 +203,7 @@ fn nothing(model: &Model, selected: &TargetId) -> String {
     match model.screen.panel {
         Panel::Host | Panel::Vm if is_switch => "this is a switch: its ports stand in Guest (4)".to_owned(),
         Panel::Gpu => gpu::why_none(model, selected),
+        Panel::Tune => tune::why_none(model),
         Panel::GuestLink if is_host => {
             "this is an ESXi host: what it binds stands in Host (2), its VMs in VM (3)".to_owned()
         }

@@ -7,11 +7,13 @@ mod place;
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 pub use argv::{Role, command, listens};
 pub use place::{Pair, Place, Places, pair};
 
 /// Verb of the messages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verb {
     /// RDMA Write.
     #[default]
@@ -34,7 +36,7 @@ impl Verb {
 }
 
 /// What is measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     /// How much passes in a time.
     #[default]
@@ -54,7 +56,7 @@ impl Kind {
 }
 
 /// Sizes of messages, in octets.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Sizes {
     /// Each of these, in a run of its own.
     These(Vec<u64>),
@@ -63,7 +65,7 @@ pub enum Sizes {
 }
 
 /// How long a run goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Length {
     /// So many seconds.
     Seconds(u32),
@@ -74,7 +76,7 @@ pub enum Length {
 }
 
 /// What somebody asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
     /// Verb of the messages.
     pub verb: Verb,

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, watch};
-use tokio_util::sync::CancellationToken;
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::plan::{Options, TargetPlan, Way};
@@ -132,14 +132,16 @@ impl EngineHandle {
                 let (messages, options) = (self.messages.clone(), self.options.clone());
                 let showing = offline::show(id.clone(), path, options, messages, commands, cancelled.clone());
                 self.tasks.spawn_on(showing, on);
-                self.followed().insert(id, Followed { commands: sender, requests: None, watched: None, cancelled, plan: None });
+                self.followed()
+                    .insert(id, Followed { commands: sender, requests: None, watched: None, cancelled, plan: None });
             }
             Way::Local => {
                 self.poll(on, id.clone(), LocalConnector::new(by), None);
                 self.read_gpus(on, id);
             }
             Way::Ssh { resolve, known } => {
-                let plan = TargetPlan { id: id.clone(), way: Way::Ssh { resolve: resolve.clone(), known }, by: by.clone() };
+                let plan =
+                    TargetPlan { id: id.clone(), way: Way::Ssh { resolve: resolve.clone(), known }, by: by.clone() };
                 let connector = SshConnector::new(id.clone(), resolve, Some(self.asker.clone()), known, by);
                 self.poll(on, id, connector, Some(plan));
             }
@@ -164,13 +166,7 @@ impl EngineHandle {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn poll<C: Connector>(
-        &self,
-        on: &tokio::runtime::Handle,
-        id: TargetId,
-        connector: C,
-        plan: Option<TargetPlan>,
-    ) {
+    fn poll<C: Connector>(&self, on: &tokio::runtime::Handle, id: TargetId, connector: C, plan: Option<TargetPlan>) {
         let (sender, commands) = mpsc::channel(WAITING_COMMANDS);
         let cancelled = self.cancelled.child_token();
         let Options { probes, esxi, period, sparing, .. } = self.options.clone();

@@ -117,7 +117,8 @@ fn brief(run: &BenchRun) -> Row {
         Standing::Failed(_) => ("did not end well", Gravity::Bad),
     };
     let seconds = run.ended.map(|ended| ended.duration_since(run.began).as_secs());
-    let mut cells = vec![Cell::said(word, gravity), said(format!("{} from {} to {}", run.title, run.ends.1, run.ends.0))];
+    let mut cells =
+        vec![Cell::said(word, gravity), said(format!("{} from {} to {}", run.title, run.ends.1, run.ends.0))];
     if !run.rows.is_empty() {
         cells.push(said(run.result()));
     }

@@ -42,7 +42,10 @@ fn lines<'a>(model: &Model, paint: Paint<'_>, room: usize) -> Vec<Line<'a>> {
     say("", theme.text);
     match tune::obstacle(model) {
         Some(why) => say(&why, theme.warning),
-        None => say("Enter begins it. It writes nothing to the guests, and both sides end with it, whatever happens here", theme.title),
+        None => say(
+            "Enter begins it. It writes nothing to the guests, and both sides end with it, whatever happens here",
+            theme.title,
+        ),
     }
     lines
 }

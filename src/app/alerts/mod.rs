@@ -28,6 +28,9 @@ const TAKEN_OVER_SECONDS: i64 = 10;
 /// For how long an alert is snoozed, in minutes.
 pub const SNOOZE_MINUTES: i64 = 15;
 
+/// How many events of an alert are kept.
+const KEPT_EVENTS: usize = 32;
+
 /// How many alerts are kept; of more the oldest that are over go.
 const KEPT: usize = 500;
 
@@ -121,6 +124,14 @@ impl Alert {
         self.cleared_at.is_none()
     }
 
+    /// One more event tells of it. Of one that comes and goes for hours the newest events are known.
+    fn told_by(&mut self, event: u64) {
+        self.events.push(event);
+        if self.events.len() > KEPT_EVENTS {
+            self.events.remove(0);
+        }
+    }
+
     fn news(&self, turn: Turn, at: Timestamp) -> AlertNews {
         AlertNews {
             turn,
@@ -174,9 +185,10 @@ impl Alerts {
                 known.acknowledged_at = None;
             }
             known.cleared_at = None;
-            known.severity = finding.severity;
+            known.severity = known.severity.max(finding.severity);
             known.text.clone_from(&finding.text);
-            known.events.push(event);
+            known.cause.clone_from(&cause.found.judged.cause);
+            known.told_by(event);
             return;
         }
         self.made += 1;
@@ -210,7 +222,7 @@ impl Alerts {
     pub(super) fn cleared(&mut self, target: &TargetId, key: &str, at: Timestamp, event: u64) {
         if let Some(known) = self.by_finding.get_mut(&(target.clone(), key.to_owned())) {
             known.cleared_at = Some(at);
-            known.events.push(event);
+            known.told_by(event);
         }
     }
 

@@ -7,6 +7,7 @@ use nvml_wrapper::enum_wrappers::device::{
     TemperatureSensor, TemperatureThreshold,
 };
 use nvml_wrapper::enums::device::UsedGpuMemory;
+use nvml_wrapper::error::{Bits, NvmlError};
 use nvml_wrapper::struct_wrappers::device::{MemoryInfo, ProcessInfo};
 use nvml_wrapper::{Device, Nvml};
 
@@ -89,7 +90,7 @@ impl<'nvml> Gpu<'nvml> {
         // Those without such a sensor say 0 where they do not say that they have none.
         let hot = hot.and_then(|degrees| if degrees == 0 { Err(Refusal::Unsupported) } else { Ok(degrees as f64) });
         asked.number(Measure::MemoryTemperature, "nvmlDeviceGetFieldValues MEMORY_TEMP", &hot);
-        let held = answer::of(device.current_throttle_reasons()).map(|reasons| reasons.bits() as f64);
+        let held = held_by(device).map(|bits| bits as f64);
         asked.number(Measure::ClockReasonBits, "nvmlDeviceGetCurrentClocksThrottleReasons", &held);
         let generation = device.current_pcie_link_gen();
         asked.plain(Measure::PcieGenerationNow, "nvmlDeviceGetCurrPcieLinkGeneration", generation);
@@ -182,7 +183,7 @@ impl<'nvml> Gpu<'nvml> {
         tell(Attribute::ShutdownTemperature, "nvmlDeviceGetTemperatureThreshold shutdown", threshold(stops));
         let state = answer::of(device.performance_state()).and_then(performance_state);
         tell(Attribute::PerformanceState, "nvmlDeviceGetPerformanceState", state);
-        let held = answer::of(device.current_throttle_reasons()).map(|reasons| clock_reasons(reasons.bits()));
+        let held = held_by(device).map(clock_reasons);
         tell(Attribute::ClockReasons, "nvmlDeviceGetCurrentClocksThrottleReasons", held.and_then(named));
 
         tell(Attribute::PcieGeneration, "nvmlDeviceGetCurrPcieLinkGeneration", count(device.current_pcie_link_gen()));
@@ -291,6 +292,14 @@ pub(super) fn memory(device: &Device<'_>) -> Answer<MemoryInfo> {
 }
 
 /// Replays a second; nothing before there are two counts.
+/// What holds the clocks, as bits: also those that the wrapper has no name for, which it would drop.
+fn held_by(device: &Device<'_>) -> Answer<u64> {
+    match device.current_throttle_reasons_strict() {
+        Err(NvmlError::IncorrectBits(Bits::U64(bits))) => Ok(bits),
+        reasons => answer::of(reasons).map(|reasons| reasons.bits()),
+    }
+}
+
 fn replay_rate(before: Option<(u32, Instant)>, now: &Answer<u32>) -> Option<Answer<f64>> {
     let count = match now {
         Ok(count) => *count,

@@ -32,6 +32,8 @@ const PUBLISHED_LINK: f64 = 0.60;
 /// What holds the clocks, as NVML's bits.
 const POWER_CAP: u64 = 4;
 const HARDWARE_SLOWDOWN: u64 = 8;
+/// The largest share of a ceiling that two counters with clocks of their own can come to.
+const MOST_SHARE: f64 = 1.1;
 const SOFTWARE_THERMAL: u64 = 32;
 const HARDWARE_THERMAL: u64 = 64;
 const POWER_BRAKE: u64 = 128;
@@ -100,7 +102,8 @@ impl Traffic {
     }
 
     fn share(&self) -> Option<f64> {
-        Some(self.busier()? / self.ceiling?)
+        // More than the link can carry was not carried by it: one of the two numbers is of something else.
+        Some(self.busier()? / self.ceiling?).filter(|share| *share <= MOST_SHARE)
     }
 }
 
@@ -127,7 +130,11 @@ impl Sight<'_> {
     }
 
     fn traffic(&self, row: &Row) -> Traffic {
-        let (generation, lanes) = self.link(row);
+        // What the link was at another time, as when it was idle, is no ceiling of what passes now.
+        let (generation, lanes) = match Self::measured_link(row) {
+            (Some(_), Some(_)) => self.link(row),
+            _ => (None, None),
+        };
         let of = |rate: fn(u32, u32) -> Option<f64>| generation.zip(lanes).and_then(|(one, other)| rate(one, other));
         let whole = (row.get(Measure::PcieSentWhole), row.get(Measure::PcieReceivedWhole));
         // What DCGM counts has the headers in it, and is compared with what holds them too.

@@ -118,11 +118,11 @@ fn whatever_ends_it_nothing_stays() {
     signal(&child, "-STOP");
     nothing_is_left(&lab);
     signal(&child, "-CONT");
-    lab_assert_eq!(child.wait().expect("it ends").code(), Some(3), "its status");
+    lab_assert_eq!(child.wait().expect("it ends").code(), Some(3), "it was silent");
     // A side that ends takes the other one along.
     let mut child = started(&lab, &long);
     lab.two.run("pkill -KILL -x ib_write_bw");
-    lab_assert_eq!(child.wait().expect("it ends").code(), Some(3), "its status");
+    lab_assert_eq!(child.wait().expect("it ends").code(), Some(3), "its server is gone");
     nothing_is_left(&lab);
 }
 
@@ -133,7 +133,7 @@ fn a_server_that_never_listens_is_given_up() {
     let put = format!("printf '#!/bin/sh\\nexec sleep 600\\n' >{tool} && chmod 755 {tool}");
     let _changed = lab.two.change(&put, &format!("rm -f {tool}"));
     let output = command(&lab, &RELIABLE).output().expect("it starts");
-    lab_assert_eq!(output.status.code(), Some(3), "its status");
+    lab_assert_eq!(output.status.code(), Some(3), "{output:?}");
     let said = String::from_utf8_lossy(&output.stderr);
     lab_assert!(said.contains("did not listen within"), "{said}");
     let sleeps = "ps -eo args | grep '[s]leep 600' || true";

@@ -53,3 +53,19 @@ fn no_lanes_are_not_told() {
     assert_eq!(found(text, "gpu.pcie-link"), [Status::Warn]);
     assert_eq!(found(&text.replace(": 8x", ": 0x"), "gpu.pcie-link"), []);
 }
+
+#[test]
+fn what_waits_for_a_reset_and_errors_of_the_memory_are_told() {
+    let text = "GPU 00000000:0B:00.0\n    MIG Mode\n        Current                           : Disabled\n        Pending                           : Enabled\n    ECC Mode\n        Current                           : Enabled\n        Pending                           : Disabled\n    ECC Errors\n        Volatile\n            DRAM Uncorrectable            : 3\n        Aggregate\n            DRAM Uncorrectable            : 9\n    Retired Pages\n        Single Bit ECC                    : 1\n        Double Bit ECC                    : N/A\n        Pending Page Blacklist            : Yes\n    Remapped Rows\n        Uncorrectable Error               : 1\n        Pending                           : Yes\n        Remapping Failure Occurred        : No\n";
+    for (check, status) in [
+        ("gpu.mig-pending", Status::Warn),
+        ("gpu.ecc-pending", Status::Warn),
+        ("gpu.ecc", Status::Fail),
+        ("gpu.retired-pages", Status::Warn),
+        ("gpu.row-remap", Status::Fail),
+    ] {
+        assert_eq!(found(text, check), [status], "{check}: {:?}", of(text).findings);
+    }
+    let well = text.replace(": Yes", ": No").replace(": 3", ": 0").replace("Disabled", "Enabled");
+    assert_eq!(checks(&of(&well)), Vec::<&str>::new(), "errors that were long repaired are none");
+}

@@ -58,7 +58,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<Explained> {
     let titles = text.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let (machine, objects) = named(titles)?;
     let mut reader = Reader::new("end");
-    let (mut columns, mut printed, mut refused) = (0, 0_i64, 0_u32);
+    let (mut columns, mut printed, mut refused, mut impossible) = (0, 0_i64, 0_u32, 0_u32);
     let (mut first, mut last): (Option<Timestamp>, Option<Timestamp>) = (None, None);
     let mut rows = Rows::new();
     for (number, line) in (1_u32..).zip(text.split_inclusive(|&byte| byte == b'\n')) {
@@ -73,7 +73,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<Explained> {
                 Event::Row(row) => {
                     first = first.or(row.at.checked_sub(row.period).ok());
                     last = Some(row.at);
-                    note(&mut rows, &row, number);
+                    note(&mut rows, &row, number, &mut impossible);
                 }
                 Event::Refused(_) => refused += 1,
                 Event::Ended(_) => {}
@@ -98,6 +98,10 @@ pub(super) fn read(bytes: &[u8]) -> Option<Explained> {
     if refused > 0 {
         let rows = if refused == 1 { "1 row was".to_owned() } else { format!("{refused} rows were") };
         told.leaves_out(format!("{rows} cut off or broken: which cell belongs to which title is not known there"));
+    }
+    if impossible > 0 {
+        let values = if impossible == 1 { "1 value was".to_owned() } else { format!("{impossible} values were") };
+        told.leaves_out(format!("{values} negative or larger than any host has"));
     }
     values(&mut told, &rows);
     without_rdma(&mut told, titles);
@@ -130,11 +134,28 @@ fn is_sample(line: &[u8]) -> bool {
     line.get(..19).is_some_and(|time| time.iter().map(shape).eq(*b"00/00/0000 00:00:00"))
 }
 
-fn note(rows: &mut Rows, row: &Row, number: u32) {
+/// True for a number that a host can have: none is negative, and no memory has a pebibyte.
+fn is_possible(measure: Measure, value: f64) -> bool {
+    const LARGEST: f64 = 1_125_899_906_842_624.0;
+    // Each of at most some thousand processors, in percent.
+    const MOST_PERCENT: f64 = 1_000_000.0;
+    let most = match measure {
+        Measure::Ready | Measure::CoStop | Measure::ProcessorUse => MOST_PERCENT,
+        Measure::NumaLocal => 100.0,
+        _ => LARGEST,
+    };
+    (0.0..=most).contains(&value)
+}
+
+fn note(rows: &mut Rows, row: &Row, number: u32, impossible: &mut u32) {
     let lines: Vec<&str> = row.evidence.lines().collect();
     for (gauge, &line) in row.gauges.iter().zip(&row.lines) {
         let (Some(value), Some(measure)) = (gauge.value, Measure::from_name(gauge.name.as_str())) else { continue };
         if matches!(gauge.entity, Entity::SwitchPort { .. }) {
+            continue;
+        }
+        if !is_possible(measure, value) {
+            *impossible += 1;
             continue;
         }
         let cell = || {
@@ -164,6 +185,12 @@ fn whole(value: f64) -> State<Value> {
     State::Known(Value::Number(value.round() as i64))
 }
 
+/// A share with one decimal, where it has one.
+fn share(value: f64) -> State<Value> {
+    let rounded = (value * 10.0).round() / 10.0;
+    if rounded.fract() == 0.0 { whole(rounded) } else { State::Known(Value::Text(Text::new(&format!("{rounded:.1}")))) }
+}
+
 /// Highest and mean values of what decides something.
 fn values(told: &mut Explained, rows: &Rows) {
     let mut vms = 0;
@@ -191,7 +218,7 @@ fn values(told: &mut Explained, rows: &Rows) {
                 told.fact(line, &format!("{name}.most-{}", measure.name()), whole(seen.most / MEBIBYTE), Some("MiB"));
             }
             Measure::Ready | Measure::CoStop | Measure::ProcessorUse => {
-                told.fact(line, &format!("{name}.mean-{}", measure.name()), whole(seen.mean()), Some("%"));
+                told.fact(line, &format!("{name}.mean-{}", measure.name()), share(seen.mean()), Some("%"));
             }
             Measure::NumaLocal => {
                 told.fact(seen.at_least.0, &format!("{name}.least-{}", measure.name()), whole(seen.least), Some("%"));
@@ -254,9 +281,9 @@ fn vms(told: &mut Explained, rows: &Rows) {
         {
             waiting.push((group.name(), format!("{:.0} %", ready.mean() / count), ready.at_most.clone()));
         }
-        for measure in [Measure::VmBalloon, Measure::VmSwapped] {
+        for (measure, way) in [(Measure::VmBalloon, "by the balloon"), (Measure::VmSwapped, "in swap")] {
             if let Some(seen) = of(measure).filter(|seen| seen.most >= MEBIBYTE) {
-                taken.push((group.name(), format!("{:.0} MiB", seen.most / MEBIBYTE), seen.at_most.clone()));
+                taken.push((group.name(), format!("{:.0} MiB {way}", seen.most / MEBIBYTE), seen.at_most.clone()));
             }
         }
         if let Some(seen) = of(Measure::NumaLocal).filter(|seen| seen.mean() < LOCAL) {
@@ -323,7 +350,7 @@ mod tests {
             ("host.worst-memory-state", "Known(Text(\"soft\"))"),
             ("vm.vm001.most-vm-balloon", "Known(Number(512))"),
             ("vm.vm001.least-numa-local", "Known(Number(61))"),
-            ("vm.vm001.mean-ready", "Known(Number(82))"),
+            ("vm.vm001.mean-ready", "Known(Text(\"82.3\"))"),
         ] {
             assert_eq!(fact(&told, name).as_deref(), Some(expected), "{name}");
         }
@@ -356,12 +383,23 @@ mod tests {
     }
 
     #[test]
+    fn what_no_host_has_is_not_told() {
+        for broken in ["1e308", "-1", "-3000000000"] {
+            let told = explain("-", RUN.replace("\"84.50\"", &format!("\"{broken}\"")).as_bytes());
+            assert_eq!(fact(&told, "vm.vm001.mean-ready").as_deref(), Some("Known(Number(80))"), "{broken}");
+        }
+        let told = explain("-", RUN.as_bytes());
+        let taken = told.findings.iter().find(|finding| finding.check == "vm.memory-taken").expect("it is told");
+        assert!(taken.title.contains("vm001 (512 MiB by the balloon)"), "{}", taken.title);
+    }
+
+    #[test]
     fn damage_is_told_and_what_is_whole_is_read() {
         let cut = &RUN[..RUN.trim_end().len() - 4];
         let told = explain("-", cut.as_bytes());
         assert_eq!(fact(&told, "esxtop.samples").as_deref(), Some("Known(Number(3))"));
         assert!(told.not_read.iter().any(|what| what.starts_with("1 row was cut off")), "{:?}", told.not_read);
-        assert_eq!(fact(&told, "vm.vm001.mean-ready").as_deref(), Some("Known(Number(85))"), "one row is left: 84.5");
+        assert_eq!(fact(&told, "vm.vm001.mean-ready").as_deref(), Some("Known(Text(\"84.5\"))"), "one row is left");
         // A name with a comma is one name.
         assert!(told.facts.iter().any(|fact| fact.name.contains("db, main (old):2")));
     }

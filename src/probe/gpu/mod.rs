@@ -2,8 +2,8 @@
 //! batches, what moves from second to second by a stream ([`stream`]). Nothing is stated of a guest
 //! without the driver and its tool.
 
-mod blocks;
-mod cells;
+pub mod blocks;
+pub mod cells;
 pub mod layout;
 mod mig;
 mod nvlink;

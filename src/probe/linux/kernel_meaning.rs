@@ -256,6 +256,16 @@ const XIDS: &[(u32, Severity, &str, &str)] = &[
     (176, Warning, "correctable PCIe errors", "look at the PCIe path"),
 ];
 
+/// The code and the name of the action that the driver wants from now on, out of `GPU recovery action changed from 0x0 (None)
+/// to 0x1 (GPU Reset Required)`: 0 is none. The name of a process may say anything, and stands before it.
+pub fn recovery_action(message: &str) -> Option<(u32, &str)> {
+    let (_, change) = message.rsplit_once("recovery action changed from ")?;
+    let (_, target) = change.split_once(" to 0x")?;
+    let (code, name) = target.split_once(" (")?;
+    let (name, _) = name.split_once(')')?;
+    Some((u32::from_str_radix(code, 16).ok()?, name))
+}
+
 /// Reads `Xid (PCI:0000:9b:00): 119, ...`, also with ` GPU-I:05` for a MIG instance, without `PCI:`, and as `SXid` of an
 /// `NVSwitch`.
 fn xid(message: &str) -> Option<(Severity, Option<String>)> {
@@ -271,6 +281,12 @@ fn xid(message: &str) -> Option<(Severity, Option<String>)> {
     };
     if before.ends_with('S') {
         return Some((Error, Some(format!("SXid {number} of the NVSwitch {address}: look at fabric manager's log"))));
+    }
+    if let Some((code, action)) = recovery_action(message).filter(|_| number == 154) {
+        return Some(match code {
+            0 => (Info, Some(format!("Xid 154 of {of}: recovery action changed to none; nothing is to be done"))),
+            _ => (Error, Some(format!("Xid 154 of {of}: recovery action changed; the driver asks for: {action}"))),
+        });
     }
     Some(match XIDS.iter().find(|(known, ..)| *known == number) {
         Some((_, severity, meaning, action)) => (*severity, Some(format!("Xid {number} of {of}: {meaning}; {action}"))),

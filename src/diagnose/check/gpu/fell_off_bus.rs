@@ -1,7 +1,7 @@
 //! A GPU that answers on PCIe no more: Xid 79, or the same words without a number.
 
 use super::gpus::{and_the_others, called, messages, subjects, with_gpu};
-use super::xid::number;
+use super::xid::fell_off_bus;
 use crate::diagnose::check::{Check, Exhibit, Judged, Scene, Source};
 use crate::diagnose::finding::Confidence;
 use crate::diagnose::remedy::{Cure, Risk, Step};
@@ -28,7 +28,7 @@ fn judge(scene: &Scene<'_>) -> Vec<Judged> {
 fn of_guest(scene: &Scene<'_>, guest: &TargetId, gpus: &[EntityId]) -> Vec<Judged> {
     let all: Vec<_> = messages(scene, guest, &["fallen off the bus", "Xid ("])
         .into_iter()
-        .filter(|message| message.text.contains("fallen off the bus") || number(message.text) == Some((79, false)))
+        .filter(|message| fell_off_bus(message.text))
         .collect();
     let judged: Vec<Judged> = subjects(&all, gpus)
         .iter()

@@ -7,6 +7,7 @@ use crate::diagnose::check::{Check, Exhibit, Judged, Scene, Source};
 use crate::diagnose::finding::{Confidence, Status};
 use crate::diagnose::remedy::{Cure, Risk, Step};
 use crate::fabric::{Attribute, EntityId, TargetId};
+use crate::probe::linux::kernel_meaning::recovery_action;
 
 /// No Xid since the boot.
 pub const CHECK: Check = Check {
@@ -50,9 +51,26 @@ fn class(number: u64) -> Class {
     }
 }
 
-/// How a number is judged.
-pub fn status(number: u64, is_switch: bool) -> Status {
-    match class(number) {
+/// How a message is judged: by its number, and Xid 154 by the action that it names.
+fn class_of(text: &str, number: u64) -> Class {
+    match recovery_action(text) {
+        Some((0, _)) if number == 154 => Class::Application,
+        _ => class(number),
+    }
+}
+
+/// True if a message says that a GPU fell off the bus: in one of an Xid the number says it, because the name of a process in it
+/// may be any words.
+pub fn fell_off_bus(text: &str) -> bool {
+    match number(text) {
+        Some(number) => number == (79, false),
+        None => text.contains("fallen off the bus"),
+    }
+}
+
+/// How a message with this number is judged.
+pub fn status(text: &str, number: u64, is_switch: bool) -> Status {
+    match class_of(text, number) {
         _ if is_switch => Status::Fail,
         Class::Fault => Status::Fail,
         Class::Notice => Status::Warn,
@@ -101,12 +119,18 @@ fn of_number(
         [first, .., last] => format!("{} and again {}", first.when(), last.when()),
         [] => String::new(),
     };
-    let meaning = all.first().and_then(|message| scene.text(&message.id, Attribute::Meaning)).unwrap_or_default();
+    // What the driver wants done changes; the last message holds.
+    let decides = if number == 154 { all.last() } else { all.first() };
+    let meaning = decides.and_then(|message| scene.text(&message.id, Attribute::Meaning)).unwrap_or_default();
     // "Xid 119 of GPU 0000:9b:00: GSP did not answer; reset the GPU; ...": the part behind the name says it.
     let meaning = meaning.split_once(": ").map_or(meaning, |(_, meaning)| meaning);
     let title = format!("{guest}: {kind} {number} of {}: {when}", called(subject));
     let exhibits = all.iter().map(|message| Exhibit::of(&message.id, Attribute::Message, format!("{kind} {number}")));
-    let class = if is_switch { Class::Fault } else { class(number) };
+    let class = match decides {
+        _ if is_switch => Class::Fault,
+        Some(message) => class_of(message.text, number),
+        None => class(number),
+    };
     let judged = match class {
         Class::Fault => Judged::fail(subject, Confidence::Proved, title, sentence(meaning)),
         Class::Notice => Judged::warn(subject, Confidence::Proved, title, sentence(meaning)),
@@ -177,6 +201,14 @@ mod tests {
             ("NVRM: Xid (0000:05:00): 48, pid=1, DBE", Status::Fail),
             ("NVRM: Xid (PCI:0000:05:00): 149, NETIR", Status::Fail),
             ("NVRM: Xid (PCI:0000:05:00): 999, new", Status::Warn),
+            (
+                "NVRM: Xid (PCI:0000:05:00): 154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)",
+                Status::Info,
+            ),
+            (
+                "NVRM: Xid (PCI:0000:05:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)",
+                Status::Fail,
+            ),
             ("nvidia-nvswitch0: SXid (PCI:0000:05:00.0): 20034, Fatal", Status::Fail),
         ] {
             assert_eq!(with(text).statuses(&CHECK), [expected], "{text}");

@@ -186,12 +186,7 @@ fn gpus<'a, I: Iterator<Item = (u32, &'a str)>>(
         .iter()
         .filter_map(|message| kernel::xid(&message.text).map(|(number, is_switch)| (message, number, is_switch)))
         .collect();
-    let mut off: Vec<&Message> = with(&["fallen off the bus"]);
-    off.extend(
-        xids.iter()
-            .filter(|(message, number, is_switch)| *number == 79 && !is_switch && !message.text.contains("fallen off"))
-            .map(|(message, ..)| *message),
-    );
+    let off: Vec<&Message> = messages.iter().filter(|message| kernel::fell_off_bus(&message.text)).collect();
     if !off.is_empty() {
         let finding = Finding::new(
             "gpu.fell-off-bus",
@@ -208,19 +203,26 @@ fn gpus<'a, I: Iterator<Item = (u32, &'a str)>>(
                 .helped_by("Power the VM off and on, then look at the hardware: seat, power cables, cooling, firmware of the card", &["lspci -nnk -d 10de:", "nvidia-smi"], ""),
         );
     }
-    let mut numbers: BTreeMap<(u64, bool), Vec<&Message>> = BTreeMap::new();
+    let mut numbers: BTreeMap<(u64, bool, &str), Vec<&Message>> = BTreeMap::new();
     for (message, number, is_switch) in xids.iter().filter(|(_, number, is_switch)| *is_switch || *number != 79) {
-        numbers.entry((*number, *is_switch)).or_default().push(message);
+        // What the driver wants done is a state of each GPU.
+        let of = message.meaning.as_deref().and_then(|meaning| meaning.split_once(": ")).map_or("", |(of, _)| of);
+        let of = if *number == 154 { of } else { "" };
+        numbers.entry((*number, *is_switch, of)).or_default().push(message);
     }
-    for ((number, is_switch), own) in numbers.into_iter().take(64) {
+    for ((number, is_switch, _), own) in numbers.into_iter().take(64) {
         let kind = if is_switch { "SXid" } else { "Xid" };
-        let meaning = own.first().and_then(|message| message.meaning.clone()).unwrap_or_default();
+        // The last action that was wanted holds.
+        let Some(decides) = (if number == 154 { own.last() } else { own.first() }) else { continue };
+        let meaning = decides.meaning.clone().unwrap_or_default();
         let (of, meaning) = meaning.split_once(": ").unwrap_or(("", &meaning));
         let of = of.split_once(" of ").map_or("a GPU", |(_, of)| of);
         let title = format!("{kind} {number} of {of}: {}", meaning.split(';').next().unwrap_or_default());
-        let (status, what) = match kernel::xid_status(number, is_switch) {
+        let (status, what) = match kernel::xid_status(&decides.text, number, is_switch) {
+            Status::Info if number == 154 => (Status::Info, "What was wanted of it before is done or over."),
             Status::Info => (Status::Info, "An application caused it; the GPU is well."),
             Status::Warn => (Status::Warn, "It ends jobs or announces trouble."),
+            status if number == 154 => (status, "An error left the GPU in a state that this action ends."),
             status => (status, "The GPU, or the link, must be reset, or is broken."),
         };
         let cause = format!("{what} {meaning}.");

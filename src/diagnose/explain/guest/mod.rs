@@ -18,6 +18,7 @@ mod mlnx_qos;
 mod nccl;
 mod nvidia_smi;
 mod nvidia_smi_errors;
+mod nvidia_smi_modes;
 mod open_mpi;
 mod perftest;
 mod perftest_errors;
@@ -105,6 +106,7 @@ pub(super) fn read(explained: &mut Explained, lines: &[Line<'_>]) {
         machine::read(explained, &output);
         lspci::read(explained, &output);
         nvidia_smi::read(explained, &output);
+        nvidia_smi_modes::read(explained, &output, &part.lines);
         perftest::read(explained, &output, &mut tests);
         ucx::read(explained, &output);
         open_mpi::read(explained, &output);

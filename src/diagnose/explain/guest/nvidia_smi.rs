@@ -20,6 +20,10 @@ pub(super) fn read(explained: &mut Explained, output: &Output<'_>) {
                 explained.is(Kind::NvidiaSmi);
                 topology = Some(*words);
             }
+            // The titles name GPUs as the rows do.
+            if is_topology(line) {
+                continue;
+            }
             let mut cells = line.split('\t').map(str::trim);
             if let Some(name) = cells.next().filter(|name| is_peer(name)) {
                 let cells: Vec<&str> = cells.filter(|cell| !cell.is_empty()).collect();
@@ -152,7 +156,9 @@ const KEYS: [&str; 16] = [
 
 /// What `-q` says of the link, in blocks whose keys have the same names.
 #[derive(Default)]
-struct Query {
+struct Query<'a> {
+    /// What slows a GPU down: GPU, key and line.
+    slowed: Vec<(String, String, Words<'a>)>,
     gpu: String,
     /// `generation` or `width`, while its block is read.
     block: &'static str,
@@ -161,8 +167,8 @@ struct Query {
     widths: Vec<(String, Option<u32>, Option<u32>, u32)>,
 }
 
-impl Query {
-    fn line(&mut self, explained: &mut Explained, output: &Output<'_>, words: &Words<'_>, asked: bool) {
+impl<'a> Query<'a> {
+    fn line(&mut self, explained: &mut Explained, output: &Output<'_>, words: &Words<'a>, asked: bool) {
         let line = words.text;
         if let Some(address) = line.strip_prefix("GPU ").filter(|rest| is_address(rest)) {
             explained.is(Kind::NvidiaSmi);
@@ -204,7 +210,8 @@ impl Query {
                 return;
             }
         }
-        if !KEYS.contains(&key) {
+        // The counters of release 580 have the names of the reasons: `HW Thermal Slowdown : 0 us`.
+        if !KEYS.contains(&key) || key.ends_with("Slowdown") && value.ends_with(" us") {
             return;
         }
         explained.fact(
@@ -216,7 +223,7 @@ impl Query {
         match key {
             "License Status" if value.starts_with("Unlicensed") => unlicensed(explained, &owner, words),
             "HW Slowdown" | "HW Thermal Slowdown" | "HW Power Brake Slowdown" if value == "Active" => {
-                slowed(explained, &owner, key, words);
+                self.slowed.push((owner, key.to_owned(), *words));
             }
             "Remapping Failure Occurred" | "Reset Required" if value == "Yes" => broken(explained, &owner, key, words),
             _ => {}
@@ -228,7 +235,8 @@ impl Query {
             self.widths.push((owner.to_owned(), None, None, line));
         }
         let Some((_, most, now, at)) = self.widths.last_mut() else { return };
-        let lanes = value.trim_end_matches('x').parse().ok();
+        // A link that has no lanes would not be there: `0x` says that nothing is told.
+        let lanes = value.trim_end_matches('x').parse().ok().filter(|lanes| *lanes > 0);
         if key == "Max" {
             *most = lanes;
         } else {
@@ -237,6 +245,13 @@ impl Query {
     }
 
     fn conclude(&self, explained: &mut Explained, _output: &Output<'_>) {
+        for (owner, key, words) in &self.slowed {
+            // The reason above the others is active with any of them.
+            let is_told = key == "HW Slowdown" && self.slowed.iter().any(|(of, own, _)| of == owner && own != key);
+            if !is_told {
+                slowed(explained, owner, key, words);
+            }
+        }
         for (owner, most, now, line) in &self.widths {
             let (Some(most), Some(now)) = (most, now) else { continue };
             if now >= most {

@@ -520,4 +520,5 @@ fn values_have_their_names_units_and_gaps() {
     assert_eq!(fact(&explained, "00:10.1.driver"), "vmw_pvrdma");
 }
 
+mod gpus;
 mod near_misses;

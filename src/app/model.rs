@@ -92,6 +92,9 @@ pub struct Target {
     pub staleness: Staleness,
     /// The problem that the last event about its connection told.
     pub told_problem: Option<Problem>,
+    /// When it was read anew last because its GPUs came into trouble.
+    #[serde(default)]
+    pub read_again_at: Option<Timestamp>,
     /// The tags of the inventory.
     pub tags: Vec<Text>,
     /// What calls for attention on a host, by what it is about.
@@ -117,6 +120,7 @@ impl Target {
             read: BTreeSet::new(),
             staleness: Staleness::default(),
             told_problem: None,
+            read_again_at: None,
             tags: Vec::new(),
             findings: BTreeMap::new(),
         }

@@ -29,7 +29,9 @@ use crate::probe::switch;
 pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
     // What moves with each tick is no part of a way.
     let is_sample = matches!(message, Message::Sample(_) | Message::Measured(_));
+    let told = model.events.iter().next_back().map_or(0, |event| event.number);
     let mut effects = take_in(model, message);
+    read_gpus_again(model, told, &mut effects);
     if !is_sample {
         path::work_out(model);
         watch::ask(model, &mut effects);
@@ -196,6 +198,35 @@ fn kind_of(probe: &SourceId) -> TargetKind {
 /// True if an RDMA device came or went: what else hangs on it is read at once, and not when its turn comes.
 fn moved_devices(changes: &[Change]) -> bool {
     changes.iter().any(|change| matches!(change, Change::Changed { attribute: Attribute::RdmaPresence, .. }))
+}
+
+/// What a target tells of its GPUs in trouble makes it read again at most this often, in seconds.
+const READ_AGAIN_SECONDS: i64 = 60;
+
+/// True if an event says that the driver or the stream of GPUs is in trouble: what else is known of them is old then.
+fn is_trouble_of_gpus(text: &str) -> bool {
+    let of_kernel = text.starts_with("kernel: ") && (text.contains("NVRM") || text.contains("nouveau"));
+    let of_module = text.starts_with("module nvidia") || text.starts_with("module nouveau");
+    of_kernel || of_module || text.starts_with("the stream of GPUs ended")
+}
+
+/// Reads targets at once whose GPUs came into trouble since event `told`, and not when their turn comes.
+fn read_gpus_again(model: &mut Model, told: u64, effects: &mut Vec<Effect>) {
+    let new = model.events.iter().rev().take_while(|event| event.number > told);
+    let troubled: Vec<TargetId> =
+        new.filter(|event| is_trouble_of_gpus(&event.text)).filter_map(|event| event.target.clone()).collect();
+    for id in troubled {
+        let Some(target) = model.targets.get_mut(&id).filter(|target| target.connection.is_up()) else { continue };
+        let lately = |at: Timestamp| model.now.duration_since(at).as_secs() < READ_AGAIN_SECONDS;
+        if target.read_again_at.is_some_and(lately) {
+            continue;
+        }
+        target.read_again_at = Some(model.now);
+        let read = Effect::ReadNow(id);
+        if !effects.contains(&read) {
+            effects.push(read);
+        }
+    }
 }
 
 fn reported(model: &mut Model, at: Timestamp, report: &Report) -> Vec<Effect> {

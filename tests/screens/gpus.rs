@@ -147,8 +147,8 @@ fn gpus_have_graphs_against_what_their_link_carries_now() {
             other => panic!("{title}: {other:?}"),
         }
     };
-    assert_eq!(ceiling("GPU 0 PCIe"), (28.8, "Gen4 x16".to_owned()));
-    assert_eq!(ceiling("GPU 1 PCIe"), (14.4, "Gen4 x8".to_owned()));
+    assert_eq!(ceiling("GPU 0 PCIe"), (28.8, "Gen4 x16 28.8 GB/s".to_owned()));
+    assert_eq!(ceiling("GPU 1 PCIe"), (14.4, "Gen4 x8 14.4 GB/s".to_owned()));
     act(&mut model, &["panel-live"]);
     insta::assert_snapshot!("gpu_live_80x24", shown(&mut model, 80, 24));
     insta::assert_snapshot!("gpu_live_200x50", shown(&mut model, 200, 50));

@@ -17,7 +17,8 @@ pub(super) const ACKNOWLEDGE: Action = Action {
 pub(super) const SNOOZE: Action = Action {
     name: "snooze",
     hint: "snooze",
-    description: "Let the alert that the selected event tells of rest for 15 minutes; if it is still there then it is told once more",
+    description: "Let the alert that the selected event tells of rest for 15 minutes; if it is still there then it is told once more; \
+                  once more ends that",
     run: |model| {
         alerts::snooze(model);
         Vec::new()

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::diagnosis::Finding;
+use super::diagnosis::{Finding, short};
 use super::effect::Effect;
 use super::events::Event;
 use super::format;
@@ -65,6 +65,9 @@ pub struct Alert {
     over: bool,
     /// Numbers of the events that tell of it.
     events: Vec<u64>,
+    /// Numbers of the events that tell what was done about it.
+    #[serde(default)]
+    notes: Vec<u64>,
 }
 
 /// All alerts that are open or were so lately.
@@ -132,6 +135,16 @@ impl Alert {
         }
     }
 
+    /// For how many minutes it still rests, rounded up; `None` if it does not.
+    fn rests_for(&self, now: Timestamp) -> Option<i64> {
+        let left = self.snoozed_until?.duration_since(now).as_secs();
+        (left > 0).then_some((left + 59) / 60)
+    }
+
+    fn is_told_by(&self, event: u64) -> bool {
+        self.events.contains(&event) || self.notes.contains(&event)
+    }
+
     fn news(&self, turn: Turn, at: Timestamp) -> AlertNews {
         AlertNews {
             turn,
@@ -153,13 +166,13 @@ impl Alerts {
         self.by_finding.values()
     }
 
-    /// The alert that an event tells of.
+    /// The alert that an event tells of, or that something was done about it.
     pub fn of_event(&self, event: u64) -> Option<&Alert> {
-        self.by_finding.values().find(|alert| alert.events.contains(&event))
+        self.by_finding.values().find(|alert| alert.is_told_by(event))
     }
 
     fn of_event_mut(&mut self, event: u64) -> Option<&mut Alert> {
-        self.by_finding.values_mut().find(|alert| alert.events.contains(&event))
+        self.by_finding.values_mut().find(|alert| alert.is_told_by(event))
     }
 
     /// Until when nothing is told outside of the events, if that was asked for.
@@ -208,6 +221,7 @@ impl Alerts {
             again: false,
             over: false,
             events: vec![event],
+            notes: Vec::new(),
         };
         self.by_finding.insert(key, alert);
         while self.by_finding.len() > KEPT {
@@ -312,7 +326,7 @@ pub fn standing(model: &Model, event: u64, zone: &jiff::tz::TimeZone) -> Option<
 
 /// What a row of the events adds to an alert that somebody did something about.
 pub fn flag(model: &Model, event: u64) -> Option<&'static str> {
-    let alert = model.alerts.of_event(event).filter(|alert| alert.is_open())?;
+    let alert = model.alerts.of_event(event).filter(|alert| alert.is_open() && alert.events.contains(&event))?;
     match (alert.acknowledged_at, alert.snoozed_until) {
         (Some(_), _) => Some("acknowledged"),
         (None, Some(until)) if until > model.now => Some("snoozed"),
@@ -330,16 +344,27 @@ pub fn selected(model: &Model) -> Option<&Alert> {
 pub(super) fn acknowledge(model: &mut Model) {
     act(model, |alert, now| {
         if alert.acknowledged_at.take().is_some() {
-            return ("no longer acknowledged", "is told again".to_owned());
+            let follows = match alert.rests_for(now) {
+                Some(minutes) => format!("still rests for {minutes} minutes; snooze it once more to end that"),
+                None => "is told again".to_owned(),
+            };
+            return ("no longer acknowledged", follows);
         }
         alert.acknowledged_at = Some(now);
         ("acknowledged", "is not told again until it is gone and comes back, or becomes graver".to_owned())
     });
 }
 
-/// Lets the selected alert rest for a while.
+/// Lets the selected alert rest for a while, or ends that.
 pub(super) fn snooze(model: &mut Model) {
     act(model, |alert, now| {
+        if alert.rests_for(now).is_some() {
+            alert.snoozed_until = None;
+            let stays = alert.acknowledged_at.is_some();
+            let follows =
+                if stays { "rests no longer, but stays acknowledged" } else { "rests no longer: it is told again" };
+            return ("no longer snoozed", follows.to_owned());
+        }
         alert.snoozed_until = Some(now + jiff::SignedDuration::from_mins(SNOOZE_MINUTES));
         // If it is still there then it is told once more.
         alert.again = true;
@@ -357,7 +382,12 @@ fn act(model: &mut Model, does: impl FnOnce(&mut Alert, Timestamp) -> (&'static 
     };
     let (word, follows) = does(alert, now);
     let (text, subject) = (alert.text.clone(), alert.subject.clone());
-    note(model, Some(subject), format!("{word}: {text}"));
+    let said = format!("{word}: {}", short(&subject.target, &text));
+    let note = note(model, Some(subject), said);
+    // The selection may follow the newest event: there, too, the same key is about the same alert.
+    if let Some(alert) = event.and_then(|event| model.alerts.of_event_mut(event)) {
+        alert.notes.push(note);
+    }
     model.screen.notice = Some((format!("{word}: the alert {follows}"), now));
 }
 
@@ -375,7 +405,8 @@ pub(super) fn snooze_all(model: &mut Model) {
     model.screen.notice = Some((text, now));
 }
 
-fn note(model: &mut Model, subject: Option<EntityId>, text: String) {
+/// Its number is returned.
+fn note(model: &mut Model, subject: Option<EntityId>, text: String) -> u64 {
     model.events.push(Event {
         number: 0,
         at: model.now,
@@ -385,5 +416,5 @@ fn note(model: &mut Model, subject: Option<EntityId>, text: String) {
         entity: subject,
         evidence: None,
         line: 0,
-    });
+    })
 }

@@ -123,3 +123,48 @@ fn nothing_of_it_is_done_in_a_replay() {
     assert!(!Effect::Alert(Box::new(alert)).is_on_in_replay());
     assert!(!Effect::Notify { text: Text::new("x"), by: AlertNotice::Bell }.is_on_in_replay());
 }
+
+#[test]
+fn the_key_that_was_just_pressed_finds_the_alert_again_while_the_newest_event_is_selected() {
+    let mut model = model();
+    run(&mut model, 1..30, true);
+    let number = select_newest_attention(&mut model);
+    model.screen.events.selected = None;
+    while model.events.iter().next_back().is_some_and(|event| event.number != number) {
+        let newest = model.events.iter().next_back().expect("one").number;
+        assert!(model.events.take_back(newest));
+    }
+    let said = |model: &Model| model.screen.notice.clone().map(|(text, _)| text).unwrap_or_default();
+    action::run(&mut model, "acknowledge");
+    assert_eq!(flag(&model, number), Some("acknowledged"));
+    action::run(&mut model, "snooze");
+    assert!(said(&model).starts_with("snoozed"), "{}", said(&model));
+    action::run(&mut model, "acknowledge");
+    assert_eq!(
+        said(&model),
+        "no longer acknowledged: the alert still rests for 15 minutes; snooze it once more to end that"
+    );
+    assert_eq!(flag(&model, number), Some("snoozed"));
+    action::run(&mut model, "snooze");
+    assert_eq!(said(&model), "no longer snoozed: the alert rests no longer: it is told again");
+    assert_eq!(flag(&model, number), None);
+    let newest = model.events.iter().next_back().expect("a note").number;
+    assert_eq!(flag(&model, newest), None, "what was done is no alert itself");
+    let told = tick(&mut model, 30);
+    assert!(told.iter().any(|line| line.ends_with("raised gpu.thermal")), "{told:?}");
+}
+
+#[test]
+fn what_helps_against_an_alert_is_found_although_its_numbers_moved() {
+    let mut model = model();
+    run(&mut model, 1..30, true);
+    let number = select_newest_attention(&mut model);
+    model.screen.panel = crate::app::screen::Panel::Events;
+    model.events.reword(number, "attention: other numbers".to_owned());
+    let cause = crate::app::diagnosis::selected_cause(&model).expect("the cause");
+    assert_eq!(cause.found.check.id, "gpu.thermal");
+    assert!(
+        !model.events.iter().any(|event| event.text.starts_with("attention: gpu-a: ")),
+        "its target stands beside it"
+    );
+}

@@ -7,6 +7,7 @@ use super::super::condition::Gravity;
 use super::super::model::Model;
 use super::super::screen::Panel;
 use super::super::table::{Cell, Origin, Row, RowKey};
+use super::findings;
 use super::scene::{Unread, unread};
 use crate::diagnose::cause::{Cause, Found};
 use crate::diagnose::check::{Exhibit, Lack};
@@ -132,10 +133,19 @@ pub fn selected_cause(model: &Model) -> Option<Cause> {
     if model.screen.panel == Panel::Events {
         let event = model.selected_event()?;
         let (about, diagnosed) = (event.entity.as_ref()?, model.diagnosed());
-        let mut causes = diagnosed.diagnosis.causes.iter();
+        let causes = &diagnosed.diagnosis.causes;
+        // The title of a finding may hold numbers that moved since: an alert is known by its check and what it is about.
+        if let Some(alert) = model.alerts.of_event(event.number) {
+            let is_alert =
+                |found: &Found| found.check.id == alert.check.as_str() && found.judged.subject == alert.subject;
+            let cause = causes.iter().find(|cause| is_alert(&cause.found) || cause.symptoms.iter().any(is_alert));
+            if cause.is_some() {
+                return cause.cloned();
+            }
+        }
         // What only follows from a cause is helped by what helps against that.
         let is_told = |found: &Found| found.judged.subject == *about && is_told_in(found, &event.text);
-        return causes.find(|cause| is_told(&cause.found) || cause.symptoms.iter().any(is_told)).cloned();
+        return causes.iter().find(|cause| is_told(&cause.found) || cause.symptoms.iter().any(is_told)).cloned();
     }
     let (row, _) = super::super::table::selected(model)?;
     let RowKey::Entity(_, word) = &row.key else { return None };
@@ -147,7 +157,7 @@ pub fn selected_cause(model: &Model) -> Option<Cause> {
 /// True if an event tells of a finding: by its title, or that what the finding is about was moved to where it is.
 fn is_told_in(found: &Found, text: &str) -> bool {
     let moved = found.check.id == "vm.host-qualifies" && text.contains(" moved from ");
-    moved || text.contains(found.judged.title.as_str())
+    moved || text.contains(findings::short(&found.judged.subject.target, &found.judged.title))
 }
 
 /// All that there is to say of a cause.

@@ -38,6 +38,11 @@ pub fn is_news(changes: &[Change]) -> bool {
     })
 }
 
+/// The words of a finding without the name of its target at their head, which stands beside them.
+pub fn short<'a>(target: &TargetId, text: &'a str) -> &'a str {
+    text.strip_prefix(target.as_str()).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(text)
+}
+
 /// A finding and the cause behind it.
 type Told = (Finding, Cause);
 
@@ -80,13 +85,13 @@ pub fn judge_now(model: &mut Model) {
         let before = std::mem::replace(&mut target.findings, kept);
         for (key, (finding, cause)) in &now {
             if before.get(key).is_none_or(|known| known.severity < finding.severity) {
-                let text = format!("attention: {}", finding.text);
+                let text = format!("attention: {}", short(&id, &finding.text));
                 let event = tell(model, &id, finding.severity, text, Some(cause));
                 model.alerts.raised(&id, key, finding, cause, model.now, event);
             }
         }
         for (key, finding) in before.iter().filter(|(key, _)| !now.contains_key(*key)) {
-            let event = tell(model, &id, Severity::Info, format!("no longer: {}", finding.text), None);
+            let event = tell(model, &id, Severity::Info, format!("no longer: {}", short(&id, &finding.text)), None);
             model.alerts.cleared(&id, key, model.now, event);
         }
     }

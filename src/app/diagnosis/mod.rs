@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub use causes::{gravity, name, of_cause as cause_detail, rows as cause_rows, selected_cause, shown};
 
 pub use findings::Finding;
-pub(super) use findings::{is_news, judge, judge_now};
+pub(super) use findings::{is_news, judge, judge_now, short};
 pub use scene::{Unread, unread};
 
 use super::healthy;

@@ -15,8 +15,9 @@ const WIDE: u16 = 120;
 pub(super) const WHY: &str = "Why";
 
 impl Builder<'_> {
+    /// The verdict on a GPU, for as long as its rows come: what was said before they ended is not what is now.
     fn verdict(&self, gpu: &EntityId) -> Option<&Verdict> {
-        self.model.limits.of(gpu)
+        self.model.limits.of(gpu).filter(|_| self.silent_since(gpu).is_none())
     }
 
     /// The verdict on each GPU.
@@ -32,7 +33,7 @@ impl Builder<'_> {
                     }),
                     (has_room && !verdict.says.is_empty()).then(|| Cell::said(verdict.says.clone(), Gravity::Neutral)),
                 ],
-                None => vec![Some(Cell::said("nothing is measured yet", Gravity::Unknown))],
+                None => self.without_verdict(gpu),
             };
             Self::row(gpu, "verdict", self.label(gpu), cells)
         };

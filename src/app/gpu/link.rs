@@ -10,6 +10,8 @@ pub struct Link {
     pub trained: Option<(u32, u32)>,
     /// Bytes per second each way; `None` too for a link that does not exist.
     pub carries: Option<f64>,
+    /// True if headers of packets are among what is measured, and among what it carries.
+    pub with_headers: bool,
     /// What is measured towards the GPU.
     pub received: Measure,
     /// What is measured from it.
@@ -37,5 +39,5 @@ pub fn of(model: &Model, gpu: &EntityId, number: impl Fn(Measure) -> Option<f64>
     } else {
         (Measure::PcieReceived, Measure::PcieSent)
     };
-    Link { trained, carries, received, sent }
+    Link { trained, carries, with_headers: of_dcgm, received, sent }
 }

@@ -6,6 +6,7 @@ mod limited;
 pub(super) mod link;
 mod moving;
 mod settled;
+mod silent;
 
 use super::condition::{self, Gravity};
 use super::format;
@@ -252,6 +253,39 @@ mod tests {
         let labels: Vec<&str> = verdicts.iter().map(|(label, _)| label.as_str()).collect();
         assert_eq!((labels.len(), labels[1], labels[15]), (16, "GPU 1", "GPU 15"));
         assert!(verdicts.iter().all(|(_, cells)| cells.len() == 1 && cells[0].len() <= 26), "{verdicts:?}");
+    }
+
+    /// Nothing is measured for so many seconds more.
+    fn silence(model: &mut Model, seconds: std::ops::RangeInclusive<i64>) {
+        for second in seconds {
+            update(model, Message::Clock(Timestamp::from_second(second).expect("a time")));
+        }
+    }
+
+    #[test]
+    fn a_verdict_ends_with_the_rows_that_it_was_made_of() {
+        let (mut model, guest) = model(1);
+        silence(&mut model, 21..=24);
+        let verdict = |model: &Model| below(&rows(model, &guest), limited::TITLE)[0].1.join("; ");
+        assert!(!verdict(&model).contains("not measured"), "{}", verdict(&model));
+        silence(&mut model, 25..=27);
+        assert!(verdict(&model).starts_with("not measured for 7 s (was "), "{}", verdict(&model));
+        let text = Text::new("the stream of GPUs ended: nvidia-smi: No devices were found");
+        let at = model.now;
+        let severity = crate::app::Severity::Warning;
+        update(&mut model, Message::Notice { target: Some(guest.clone()), at, severity, text });
+        silence(&mut model, 28..=80);
+        let said = verdict(&model);
+        assert!(
+            said.starts_with("not measured for ") && said.ends_with("ended: nvidia-smi: No devices were found"),
+            "{said}"
+        );
+        let all = rows(&model, &guest);
+        let state = &below(&all, "State")[0].1;
+        assert!(state.iter().any(|cell| cell.ends_with(" old")), "P0 was read before: {state:?}");
+        let cells = all.iter().flat_map(|row| &row.cells);
+        assert!(cells.filter(|cell| cell.text == "P0").all(|cell| cell.gravity == Gravity::Stale));
+        assert!(below(&all, moving::NOW)[0].1[0].ends_with("s old"));
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(super) fn headings() -> Vec<Heading> {
                 ["SM clock", "MHz"],
             ],
         ),
-        heading(LINKS, &[["to the GPU", "to"], ["from the GPU", "from"], ["link", "link"], ["usable", "max"]]),
+        heading(LINKS, &[["to the GPU", "to"], ["from the GPU", "from"], ["link", "link"], ["ceiling", "ceiling"]]),
     ]
 }
 
@@ -66,7 +66,7 @@ impl Builder<'_> {
         };
         let age = self.model.now.duration_since(point.at);
         match point.value {
-            Some(_) if age.as_secs_f64() > OLD_SECONDS => Now::Old(age.as_secs()),
+            Some(_) if age.as_secs_f64() > OLD_SECONDS || self.silent_since(id).is_some() => Now::Old(age.as_secs()),
             Some(value) => Now::Value(value),
             None => Now::Gap,
         }
@@ -144,7 +144,11 @@ impl Builder<'_> {
             );
             let most = link.carries.map_or_else(
                 || Cell::said("not known", Gravity::Unknown),
-                |ceiling| Cell::said(format::bytes_per_second(ceiling), Gravity::Neutral),
+                |ceiling| {
+                    // What DCGM counts is held against another number than what NVML counts.
+                    let headers = if link.with_headers { " with headers" } else { "" };
+                    Cell::said(format!("{}{headers}", format::bytes_per_second(ceiling)), Gravity::Neutral)
+                },
             );
             let cells = vec![
                 Some(self.measured(gpu, link.received, full)),

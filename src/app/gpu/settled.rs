@@ -38,7 +38,7 @@ impl Builder<'_> {
                 .then(|| Cell::said(format!("not active: {}", down.join(" ")), Gravity::Warning));
             let errors: u64 = links.iter().filter_map(|link| self.count(link, Attribute::NvLinkErrors)).sum();
             let errors = (errors > 0).then(|| Cell::said(format!("{errors} errors"), Gravity::Warning));
-            Self::row(gpu, "nvlink", self.label(gpu), vec![Some(count), inactive, speed, errors])
+            Self::row(gpu, "nvlink", self.label(gpu), self.aged(gpu, vec![Some(count), inactive, speed, errors]))
         };
         self.gpus.iter().filter_map(row).collect()
     }
@@ -134,7 +134,7 @@ impl Builder<'_> {
                 self.known(gpu, Attribute::PcieLanesMax, "lanes up to"),
                 self.known(gpu, Attribute::PcieReplays, "replays"),
             ];
-            Self::row(gpu, "state", self.label(gpu), cells)
+            Self::row(gpu, "state", self.label(gpu), self.aged(gpu, cells))
         };
         self.gpus.iter().filter_map(row).collect()
     }

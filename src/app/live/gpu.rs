@@ -73,7 +73,11 @@ fn link(model: &Model, gpu: &EntityId) -> (Ceiling, Measure, Measure) {
     let link = gpu::link::of(model, gpu, newest);
     let ceiling = match (link.trained, link.carries) {
         (None, _) => Ceiling::Unknown("generation and width of the link are not told".to_owned()),
-        (Some((generation, lanes)), Some(carries)) => Ceiling::Known(carries, format!("Gen{generation} x{lanes}")),
+        (Some((generation, lanes)), Some(carries)) => {
+            let headers = if link.with_headers { " with headers" } else { "" };
+            let number = format::bytes_per_second(carries);
+            Ceiling::Known(carries, format!("Gen{generation} x{lanes} {number}{headers}"))
+        }
         (Some((generation, lanes)), None) => {
             Ceiling::Unknown(format!("there is no link of generation {generation} with {lanes} lanes"))
         }

@@ -93,16 +93,15 @@ fn event_line<'a>(
         Severity::Warning => paint.theme.warning,
         Severity::Error => paint.theme.error,
     };
-    let text = match flag {
-        Some(flag) => format!("[{flag}] {}", event.text),
-        None => event.text.clone(),
-    };
+    // It stands at the end, and the words make room for it.
+    let flag = flag.map_or_else(String::new, |flag| format!(" [{flag}]"));
+    let text = fit(&event.text, text_room.saturating_sub(width(&flag)), paint.glyphs);
     Line::from(vec![
         Span::styled(format!(" {clock} "), paint.theme.dim),
         mark(event, paint),
         Span::styled(target, paint.theme.title),
         Span::raw(gap),
-        Span::styled(fit(&text, text_room, paint.glyphs), style),
+        Span::styled(format!("{text}{flag}"), style),
     ])
 }
 

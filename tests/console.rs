@@ -66,7 +66,7 @@ fn the_palette_lists_panels_and_targets_first_and_narrows_as_one_types() {
     assert_eq!(context(&model), Context::Palette);
     let all = titles(&model);
     assert_eq!(
-        all[..11],
+        all[..12],
         [
             "panel-path",
             "panel-host",
@@ -74,6 +74,7 @@ fn the_palette_lists_panels_and_targets_first_and_narrows_as_one_types() {
             "panel-guest",
             "panel-live",
             "panel-wizard",
+            "panel-tune",
             "panel-events",
             "panel-gpu",
             "go to softroce1",

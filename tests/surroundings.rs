@@ -183,7 +183,7 @@ fn the_mouse_is_off_until_it_is_wished_for_and_off_again_at_the_end() {
     assert!(console.ever_wrote(b"\x1b[?1000h\x1b[?1006h"));
     let place = |view: &View<'_>| {
         let row = view.rows()[1].clone();
-        let at = row.find("8 Events").or_else(|| row.find("8Events"))?;
+        let at = row.find("8 Events").or_else(|| row.find("8Event"))?;
         Some(row[..at].chars().count() + 1)
     };
     let column = console.view(place).expect("the tab");

@@ -140,8 +140,7 @@ impl EngineHandle {
                 self.read_gpus(on, id);
             }
             Way::Ssh { resolve, known } => {
-                let plan =
-                    TargetPlan { id: id.clone(), way: Way::Ssh { resolve: resolve.clone(), known }, by: by.clone() };
+                let plan = TargetPlan { id: id.clone(), way: Way::Ssh { resolve: resolve.clone(), known }, by };
                 let connector = SshConnector::new(id.clone(), resolve, Some(self.asker.clone()), known, by);
                 self.poll(on, id, connector, Some(plan));
             }

@@ -124,9 +124,22 @@ fn draw_panel(frame: &mut Frame<'_>, model: &Model, paint: Paint<'_>, area: Rect
         let first = panel.title().split(' ').next().unwrap_or_default();
         format!("{}{first}", panel.number())
     };
-    let all = Panel::ALL.iter().map(|panel| width(&long(panel)) + 2).sum::<usize>();
-    let (name, gap): (&dyn Fn(&Panel) -> String, u16) =
-        if all < usize::from(tabs.width) { (&long, 2) } else { (&short, 1) };
+    // At 80 columns even that is too long for all of them: a name that says the same in fewer letters stands in its place.
+    let shortest = |panel: &Panel| match panel {
+        Panel::GuestLink => format!("{}Link", panel.number()),
+        Panel::Wizard => format!("{}Wiz", panel.number()),
+        Panel::Events => format!("{}Event", panel.number()),
+        _ => short(panel),
+    };
+    let taken = |name: &dyn Fn(&Panel) -> String, gap: usize| -> usize {
+        Panel::ALL.iter().map(|panel| width(&name(panel)) + gap).sum()
+    };
+    let room = usize::from(tabs.width);
+    let (name, gap): (&dyn Fn(&Panel) -> String, u16) = match () {
+        () if taken(&long, 2) < room => (&long, 2),
+        () if taken(&short, 1) <= room => (&short, 1),
+        () => (&shortest, 1),
+    };
     for panel in Panel::ALL {
         let label = name(&panel);
         let wide = u16::try_from(width(&label)).unwrap_or(u16::MAX);

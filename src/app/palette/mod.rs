@@ -172,6 +172,10 @@ fn refusal(model: &Model, name: &str) -> Option<String> {
         "search" | "next-match" | "previous-match" => {
             unless(matches!(screen.top(), Some(Overlay::Evidence(_))), "only while evidence is shown")
         }
+        "start-bench" | "bench-verb" | "bench-kind" | "bench-direction" => {
+            unless(matches!(screen.top(), Some(Overlay::Bench { .. })), "only while a benchmark is shown (b)")
+        }
+        "stop-bench" => unless(model.tune.running().is_some(), "no benchmark is under way"),
         "end-line" | "take-answer" => {
             unless(matches!(screen.top(), Some(Overlay::Paste(_))), "only while an answer is pasted (p in Wizard)")
         }

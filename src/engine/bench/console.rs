@@ -33,7 +33,7 @@ pub async fn serve(
         }
     };
     tell(BenchNews::Phase(Text::new("connects to both guests"))).await;
-    let over = match all(&plan, guests, asker, &tell, &stop).await {
+    let over = match Box::pin(all(&plan, guests, asker, &tell, &stop)).await {
         Ok(()) => None,
         Err(why) => Some(Text::new(&why)),
     };

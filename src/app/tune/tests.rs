@@ -4,7 +4,7 @@ use crate::app::model::{Options, Target, TargetKind};
 use crate::app::screen::{Overlay, Panel};
 use crate::app::tree::Node;
 use crate::app::{action, update};
-use crate::fabric::{Attribute, Entity, Observation, Report, SourceId, Value};
+use crate::fabric::{Attribute, Entity, Gid, Observation, Report, SourceId, Value};
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).expect("a time")
@@ -15,12 +15,13 @@ fn model() -> Model {
     let names = ["softroce1", "softroce2"];
     let targets = names.map(|name| (TargetId::new(name), Target::new(TargetKind::Linux))).to_vec();
     let mut model = Model::new(targets, Options::default(), Timestamp::UNIX_EPOCH);
-    for (number, name) in (10..).zip(names) {
+    for (number, name) in (10_u8..).zip(names) {
         let target = TargetId::new(name);
         let connection = Connection::Connected { since: at(0), via: Text::new(name) };
         update(&mut model, Message::Connection { target: target.clone(), at: at(0), connection });
         let mut observation = Observation::of_text("linux.rdma", "rxe0");
         observation.target = target.clone();
+        let mapped = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 168, 100, number];
         let port = Entity::RdmaPort { device: "rxe0".into(), port: 1 };
         let gid = Entity::Gid { device: "rxe0".into(), port: 1, index: 1 };
         let facts = [
@@ -28,7 +29,7 @@ fn model() -> Model {
             (port.clone(), Attribute::PathMtu, Value::Count(1024)),
             (port, Attribute::PortNetdev, Value::from("eth1")),
             (gid.clone(), Attribute::GidType, Value::GidType(crate::fabric::GidType::RoceV2)),
-            (gid.clone(), Attribute::GidValue, Value::from(format!("::ffff:192.168.100.{number}").as_str())),
+            (gid.clone(), Attribute::GidValue, Value::Gid(Gid(mapped))),
             (gid, Attribute::GidNetdev, Value::from("eth1")),
         ];
         let facts = facts

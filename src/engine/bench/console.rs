@@ -12,7 +12,7 @@ use crate::collect::link::Link as _;
 use crate::collect::transport::Call;
 use crate::engine::plan::TargetPlan;
 use crate::fabric::{Text, Timestamp};
-use crate::tune::bench::{Plan, Role};
+use crate::tune::bench::Plan;
 
 /// News that may wait.
 const WAITING: usize = 64;
@@ -87,10 +87,8 @@ async fn all<F: Future<Output = ()>>(
     match ran.last().map(|last| &last.outcome) {
         Some(Outcome::Completed) => Ok(()),
         Some(Outcome::Stopped) => Err("it was ended on both sides".to_owned()),
-        Some(Outcome::Failed(role, problem)) => {
-            let target = if *role == Role::Server { &names[0] } else { &names[1] };
-            Err(format!("{target}: {}", sentence(problem)))
-        }
+        // It names the guest itself.
+        Some(Outcome::Failed(_, problem)) => Err(sentence(problem)),
         None => Err("nothing was run".to_owned()),
     }
 }

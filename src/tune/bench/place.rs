@@ -1,5 +1,6 @@
 //! Between which devices of two guests a benchmark runs: chosen from what is known of both, with reasons.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use crate::fabric::{Attribute, Entity, EntityId, Fabric, GidType, PortState, QueuePairState, TargetId, Text, Value};
@@ -209,7 +210,7 @@ fn prefix(fabric: &Fabric, netdev: &EntityId, address: Ipv4Addr) -> Option<u8> {
 /// Processes that have queue pairs in RTS on a device.
 fn users(fabric: &Fabric, target: &TargetId, device: &Text) -> Vec<String> {
     let first = Entity::QueuePair { device: Text::new(""), port: None, number: 0 };
-    let mut found: Vec<(String, usize)> = Vec::new();
+    let mut found: BTreeMap<&str, (BTreeSet<String>, usize)> = BTreeMap::new();
     for entity in fabric.of_kind(target, first) {
         let Entity::QueuePair { device: of, .. } = entity else { continue };
         let id = EntityId::new(target, entity.clone());
@@ -222,17 +223,24 @@ fn users(fabric: &Fabric, target: &TargetId, device: &Text) -> Vec<String> {
         if of != device || !is_rts || owner.is_empty() || owner.starts_with('[') {
             continue;
         }
-        let process = fabric.value(&id, Attribute::OwnerProcess).map(|process| format!(" (process {process})"));
-        let name = format!("{owner}{}", process.unwrap_or_default());
-        match found.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, count)) => *count += 1,
-            None => found.push((name, 1)),
-        }
+        let (processes, count) = found.entry(owner).or_default();
+        processes.extend(fabric.value(&id, Attribute::OwnerProcess).map(ToString::to_string));
+        *count += 1;
     }
+    let plural =
+        |number: usize, one: &str, several: &str| format!("{number} {}", if number == 1 { one } else { several });
     found
         .into_iter()
-        .map(|(name, count)| {
-            format!("{name} uses {device} already with {count} connected queue pair(s): it will be slowed down, and the result be lower")
+        .map(|(name, (processes, count))| {
+            let who = match processes.len() {
+                0 => String::new(),
+                1 => processes.first().map(|process| format!(" (process {process})")).unwrap_or_default(),
+                several => format!(" ({several} processes)"),
+            };
+            format!(
+                "{name}{who} uses {device} already with {}: it will be slowed down, and the result be lower",
+                plural(count, "connected queue pair", "connected queue pairs")
+            )
         })
         .collect()
 }

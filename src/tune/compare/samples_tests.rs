@@ -44,7 +44,9 @@ fn what_is_said_to_be_detectable_is_detected() {
             let (before, mut after) = (noise.samples(60, 100.0), noise.samples(60, 100.0));
             let Ok(found) = compare(&before, &after) else { return true };
             let detectable = found.detectable();
-            after.iter_mut().for_each(|value| *value -= detectable);
+            for value in &mut after {
+                *value -= detectable;
+            }
             !is_called(&before, &after)
         });
         assert!(missed <= 0.12, "correlation {correlation}: {missed}");

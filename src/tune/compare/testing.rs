@@ -21,7 +21,7 @@ impl Noise {
         noise
     }
 
-    /// A number from 0 to 1, by SplitMix64.
+    /// A number from 0 to 1, by `SplitMix64`.
     pub fn uniform(&mut self) -> f64 {
         (self.mixed() >> 11) as f64 / (1u64 << 53) as f64
     }

@@ -68,6 +68,7 @@ fn block(words: &[String], within: Duration) -> String {
     let cases = PROGRAMS.map(|(name, arguments)| format!("{name}) set -- {name} {arguments} ;; ")).concat();
     let names: Vec<&str> = PROGRAMS.iter().map(|(name, _)| *name).collect();
     let names = names.join(" ");
+    // `timeout` leads a group of its own: one that is ended just as it starts its program would leave that behind.
     // The guard and the sampler hold no output of the job's own, or the channel would stay open for them.
     format!(
         "{{ exec 3<&0; LC_ALL=C; export LC_ALL; program=; \
@@ -75,7 +76,8 @@ fn block(words: &[String], within: Duration) -> String {
          if [ -z \"$program\" ]; then echo '@end none'; exit 0; fi; \
          case $program in {cases}esac; echo \"@program $program\"; \
          timeout -k 2 {seconds} {line} \"$@\" 2>&1 </dev/null 3<&- & job=$!; \
-         ( while read -r tick <&3; do :; done; kill -TERM $job; sleep 2; kill -KILL $job ) >/dev/null 2>&1 & guard=$!; \
+         ( while read -r tick <&3; do :; done; kill -TERM -$job || kill -TERM $job; sleep 2; \
+         kill -KILL -$job || kill -KILL $job ) >/dev/null 2>&1 & guard=$!; \
          ( while sleep 2; do rdma res show qp 2>/dev/null | sed 's/^/@qp /'; done ) 3<&- & sampler=$!; \
          wait $job; status=$?; kill $guard $sampler 2>/dev/null; echo \"@end $status\"; exit 0; }}\n"
     )

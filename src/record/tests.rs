@@ -98,17 +98,17 @@ fn places(bytes: &[u8]) -> Vec<usize> {
 
 #[test]
 fn what_was_written_is_read_in_order_with_its_times() {
-    let messages = messages(700);
+    let messages = messages(1000);
     let mut recording = open(&recorded(&messages)).expect("a recording");
     assert_eq!(recording.header(), &header());
-    assert_eq!(recording.end(), 699 * SECOND + 1);
+    assert_eq!(recording.end(), 999 * SECOND + 1);
     assert_eq!(recording.loss(&TimeZone::UTC), None);
-    assert!(recording.segments() > 2, "a keyframe now and then: {}", recording.segments());
+    assert!(recording.segments() > 3, "a keyframe now and then: {}", recording.segments());
     let timed = |(at, message): &(Micros, Message)| Timed { at: *at, message: Some(message.clone()) };
     assert_eq!(read(&mut recording), messages.iter().map(timed).collect::<Vec<_>>());
     let landmarks: Vec<_> =
         recording.landmarks().iter().map(|landmark| (landmark.at, landmark.text.to_string())).collect();
-    assert_eq!(landmarks.len(), 70);
+    assert_eq!(landmarks.len(), 100);
     assert_eq!(landmarks[1], (15 * SECOND + 1, "a: n15".to_owned()));
 }
 

@@ -1,14 +1,17 @@
 //! The embedded lab on the command line: what a command works on is either the targets that the user has, or the lab in
 //! one of its scenarios. Both are the same to whoever reads them.
 
+use std::io::IsTerminal as _;
+
 use super::args::{DEFAULT_SEED, Global};
-use super::{Failure, Session, library};
+use super::{Failure, Session, library, output};
 use crate::app::Problem;
 use crate::config::error::suggestion;
 use crate::config::inventory::{Access, Links};
 use crate::config::{Configuration, Declared, Defect, Inventory, Target};
 use crate::diagnose::check::Thresholds;
-use crate::engine::plan::TargetPlan;
+use crate::engine::once::{self, Collected, Once};
+use crate::engine::plan::{self, TargetPlan};
 use crate::engine::{rules, settings, targets};
 use crate::fabric::Text;
 use crate::lab::scenario::{self, Scenario};
@@ -61,6 +64,26 @@ impl Subject {
 }
 
 impl Subject {
+    /// Reads all targets once, side by side; the number of the signal that ended it before it was done. It takes a while: whoever
+    /// waits at a terminal is told that it works.
+    pub fn collect(&self, options: &plan::Options) -> Result<Result<Vec<Collected>, i32>, Failure> {
+        if std::io::stderr().is_terminal() {
+            let names: Vec<&str> = self.session.targets.iter().map(|target| target.name.as_str()).collect();
+            output::complain(&format!("rdmascope: looking at {} ...", names.join(", ")));
+        }
+        let once = once::collect_once(self.plans(), options)
+            .map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?;
+        let mut results = match once {
+            Once::Collected(results) => results,
+            Once::Interrupted(signal) => return Ok(Err(signal)),
+        };
+        for result in &mut results {
+            result.incomplete = result.incomplete.take().map(|problem| self.afterwards(problem));
+            result.reached = result.reached.clone().map_err(|problem| self.afterwards(problem));
+        }
+        Ok(Ok(results))
+    }
+
     /// A problem as it may be told once all is read: with the lab its folder goes, and nobody can look into it then.
     pub fn afterwards(&self, problem: Problem) -> Problem {
         let Some((lab, scenario)) = &self.lab else { return problem };

@@ -7,7 +7,6 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use super::args::{CheckArguments, Format, Global, Grave};
@@ -20,7 +19,7 @@ use crate::diagnose::correlate::weigh;
 use crate::diagnose::finding::Status;
 use crate::diagnose::qualify::Qualification;
 use crate::engine::examined::Examined;
-use crate::engine::once::{self, Collected, Once};
+use crate::engine::once::Collected;
 use crate::engine::plan::Options;
 use crate::fabric::{Entity, Text, Timestamp};
 
@@ -70,25 +69,9 @@ pub fn run(global: &Global, arguments: &CheckArguments) -> Result<Exit, Failure>
 
 /// Reads all targets, side by side; the number of the signal that ended it before it was done.
 fn collect(subject: &Subject, within: Option<Duration>) -> Result<Result<Vec<Collected>, i32>, Failure> {
-    let session = &subject.session;
-    // It takes a while: whoever waits at a terminal is told that it works.
-    if std::io::stderr().is_terminal() {
-        let names: Vec<&str> = session.targets.iter().map(|target| target.name.as_str()).collect();
-        output::complain(&format!("rdmascope: looking at {} ...", names.join(", ")));
-    }
     let again = if subject.is_lab() { AGAIN_IN_LAB } else { AGAIN };
-    let options = Options { period: session.period(), within, ..Options::of_check(again) };
-    let once = once::collect_once(subject.plans(), &options)
-        .map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?;
-    let mut results = match once {
-        Once::Collected(results) => results,
-        Once::Interrupted(signal) => return Ok(Err(signal)),
-    };
-    for result in &mut results {
-        result.incomplete = result.incomplete.take().map(|problem| subject.afterwards(problem));
-        result.reached = result.reached.clone().map_err(|problem| subject.afterwards(problem));
-    }
-    Ok(Ok(results))
+    let options = Options { period: subject.session.period(), within, ..Options::of_check(again) };
+    subject.collect(&options)
 }
 
 impl Outcome {

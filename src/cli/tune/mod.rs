@@ -8,7 +8,7 @@ mod tests;
 mod text;
 mod trial;
 
-use std::io::{IsTerminal as _, Read as _};
+use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -21,7 +21,6 @@ use crate::collect::reason::reason;
 use crate::config::{Defect, Kind, Target};
 use crate::diagnose::sides::side;
 use crate::engine::examined::Examined;
-use crate::engine::once::{self, Once};
 use crate::engine::plan::Options;
 use crate::fabric::text::clean_line;
 use crate::fabric::{TargetId, Timestamp};
@@ -163,21 +162,11 @@ fn hosts(subject: &mut Subject, count: usize) -> Result<(), Failure> {
 /// Reads all targets once; the number of the signal that ended it before it was done.
 fn collect(subject: &Subject, at: Timestamp) -> Result<Result<Examined, i32>, Failure> {
     let session = &subject.session;
-    if std::io::stderr().is_terminal() {
-        let names: Vec<&str> = session.targets.iter().map(|target| target.name.as_str()).collect();
-        output::complain(&format!("rdmascope: looking at {} ...", names.join(", ")));
-    }
     let options = Options { period: Duration::from_secs(1).max(session.period()), ..Options::default() };
-    let once = once::collect_once(subject.plans(), &options)
-        .map_err(|error| Failure::Internal(color_eyre::Report::new(error)))?;
-    let mut results = match once {
-        Once::Collected(results) => results,
-        Once::Interrupted(signal) => return Ok(Err(signal)),
+    let results = match subject.collect(&options)? {
+        Ok(results) => results,
+        Err(signal) => return Ok(Err(signal)),
     };
-    for result in &mut results {
-        result.incomplete = result.incomplete.take().map(|problem| subject.afterwards(problem));
-        result.reached = result.reached.clone().map_err(|problem| subject.afterwards(problem));
-    }
     let kinds: Vec<_> = session.targets.iter().map(|target| target.kind).collect();
     Ok(Ok(Examined::of(&kinds, &results, session.site(), at)))
 }
